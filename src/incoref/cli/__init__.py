@@ -1,0 +1,45 @@
+"""The command-line tool: parses, calls, prints. One module a group of commands; heavy imports happen inside commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from incoref._version import __version__
+from incoref.errors import IncorefError
+
+app = typer.Typer(
+    name="incoref",
+    help="Coreference resolution for text that is still arriving.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"incoref {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None: ...
+
+
+def main() -> None:
+    """Run the tool; an expected error is one line on stderr and exit code 1."""
+    try:
+        app()
+    except IncorefError as error:
+        print(f"incoref: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,34 @@
+"""The one family of exceptions that incoref raises on purpose.
+
+Each says where it happened, what is wrong and what to do about it; the command-line tool prints the message
+alone and exits with 1. Anything else that escapes is a bug.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class IncorefError(Exception):
+    """Base of all errors that incoref raises on purpose."""
+
+
+class FormatError(IncorefError):
+    """A file that can't be read as the format it is in: names the file, the line (from 1) and the fault."""
+
+    def __init__(self, fault: str, *, path: Path | str | None = None, line: int | None = None) -> None:
+        self.fault = fault
+        self.path = None if path is None else str(path)
+        self.line = line
+        place = ":".join(str(part) for part in (self.path, line) if part is not None)
+        super().__init__(f"{place}: {fault}" if place else fault)
+
+
+class MissingExtra(IncorefError):
+    """An optional package is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}', which is not installed. "
+            f"Install it with: pip install 'incoref[{extra}]'"
+        )

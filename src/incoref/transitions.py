@@ -1,0 +1,206 @@
+"""The paper's transition system: four actions that find nested mentions in one pass over the tokens.
+
+A state is [S, i, A]: a stack of left boundaries, the token under the cursor, the actions so far. Each action
+is a guard (when it is legal) and an effect (the state after it). The clusters of the paper's state belong to
+the entity memory; a POP or PEEK yields the mention to cluster.
+
+States are immutable and share their stacks and histories, so that branching costs nothing. This module knows
+no scores, no gold annotation but spans, and no arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+Span = tuple[int, int]
+"""First and last token of a mention, both included: the paper's (top of S, i)."""
+
+
+class Action(IntEnum):
+    """The numbers are those of the authors' program, so that its weights and outputs can be read."""
+
+    ADVANCE = 0
+    PUSH = 1
+    POP = 2
+    PEEK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A linked stack of left boundaries; None is the empty one."""
+
+    top: int
+    below: Stack | None = None
+
+    def __iter__(self) -> Iterator[int]:
+        """From the top down."""
+        node: Stack | None = self
+        while node is not None:
+            yield node.top
+            node = node.below
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A linked list of the actions so far, the latest first; None is the empty one."""
+
+    action: Action
+    before: History | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a derivation over ``length`` tokens stands."""
+
+    length: int
+    position: int = 0
+    stack: Stack | None = None
+    history: History | None = None
+    pushed: bool = False
+    """Whether the token under the cursor has been pushed."""
+
+    @property
+    def finished(self) -> bool:
+        return self.position == self.length
+
+    @property
+    def last_action(self) -> Action | None:
+        return self.history.action if self.history else None
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """The whole history, oldest first."""
+        found, node = [], self.history
+        while node is not None:
+            found.append(node.action)
+            node = node.before
+        return tuple(reversed(found))
+
+
+def start(length: int) -> State:
+    """The state before the first action over a chunk of ``length`` tokens."""
+    return State(length)
+
+
+def may_advance(state: State) -> bool:
+    """No mention stays open across the end of the chunk (1)."""
+    return not state.finished and (state.stack is None or state.position < state.length - 1)
+
+
+def may_push(state: State) -> bool:
+    """Once a token (3), and not directly after a mention was found (4)."""
+    return not state.finished and not state.pushed and state.last_action not in (Action.POP, Action.PEEK)
+
+
+def may_pop(state: State) -> bool:
+    """Needs a left boundary (2), and not directly after PEEK (5): that would be the same mention again."""
+    return not state.finished and state.stack is not None and state.last_action is not Action.PEEK
+
+
+def may_peek(state: State) -> bool:
+    """Needs a left boundary (2) and a token after this one (6), and not directly after PEEK (7)."""
+    return may_pop(state) and state.position < state.length - 1
+
+
+_GUARDS = {
+    Action.ADVANCE: may_advance,
+    Action.PUSH: may_push,
+    Action.POP: may_pop,
+    Action.PEEK: may_peek,
+}
+
+
+def legal(state: State) -> tuple[Action, ...]:
+    """The actions that may follow; none in the final state, at least one in every other."""
+    return tuple(action for action, guard in _GUARDS.items() if guard(state))
+
+
+def apply(state: State, action: Action) -> State:
+    """The state after a legal action."""
+    if not _GUARDS[action](state):
+        raise ValueError(f"{action.name} is not legal at token {state.position} of {state.length}")
+    history = History(action, state.history)
+    if action is Action.ADVANCE:
+        return replace(state, position=state.position + 1, pushed=False, history=history)
+    if action is Action.PUSH:
+        return replace(state, stack=Stack(state.position, state.stack), pushed=True, history=history)
+    if action is Action.POP:
+        assert state.stack is not None
+        return replace(state, stack=state.stack.below, history=history)
+    return replace(state, history=history)
+
+
+def mention_of(state: State, action: Action) -> Span | None:
+    """The mention that a POP or PEEK in this state finds."""
+    if action in (Action.POP, Action.PEEK) and state.stack is not None:
+        return (state.stack.top, state.position)
+    return None
+
+
+def oracle(spans: Collection[Span], length: int) -> list[Action]:
+    """The one derivation of a set of nested spans over ``length`` tokens.
+
+    At every token: PUSH if a mention starts here; for every mention that ends here, innermost first, POP, or
+    PEEK if a longer one shares its start; ADVANCE. Spans that can't be derived (see ``derivable``) are an error.
+    """
+    rest = derivable(spans, length)
+    if rest.dropped or len(rest.kept) != len(spans):
+        raise ValueError(f"spans that no derivation gives: {sorted(rest.dropped) or 'duplicates'}")
+    starts = {first for first, _ in spans}
+    longest: dict[int, int] = {}
+    ending: dict[int, list[int]] = {}
+    for first, last in spans:
+        longest[first] = max(last, longest.get(first, last))
+        ending.setdefault(last, []).append(first)
+    actions = []
+    for i in range(length):
+        if i in starts:
+            actions.append(Action.PUSH)
+        for first in sorted(ending.get(i, ()), reverse=True):
+            actions.append(Action.POP if longest[first] == i else Action.PEEK)
+        actions.append(Action.ADVANCE)
+    return actions
+
+
+@dataclass(frozen=True, slots=True)
+class Derivable:
+    """What of a collection of spans one derivation can give, and what it can't."""
+
+    kept: tuple[Span, ...]
+    dropped: tuple[Span, ...]
+
+
+def derivable(spans: Iterable[Span], length: int) -> Derivable:
+    """Split spans into a nested set, in order of derivation, and what crosses it.
+
+    Of two crossing spans the one that starts later is dropped; so is what reaches outside the chunk. Of equal
+    spans one is kept and the others are not counted: whoever holds the clusters merges them.
+    """
+    kept: list[Span] = []
+    dropped: list[Span] = []
+    open_ends: list[int] = []  # ends of the kept spans around the current start, innermost last
+    for first, last in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        while open_ends and open_ends[-1] < first:
+            open_ends.pop()
+        inside = 0 <= first <= last < length
+        if not inside or (open_ends and last > open_ends[-1]):
+            dropped.append((first, last))
+        else:
+            kept.append((first, last))
+            open_ends.append(last)
+    kept.sort(key=lambda span: (span[1], -span[0]))
+    return Derivable(tuple(kept), tuple(dropped))
+
+
+def replay(actions: Iterable[Action], length: int) -> list[Span]:
+    """The mentions that a derivation finds, in the order in which it finds them."""
+    state = start(length)
+    found = []
+    for action in actions:
+        mention = mention_of(state, action)
+        state = apply(state, action)
+        if mention is not None:
+            found.append(mention)
+    return found
