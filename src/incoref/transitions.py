@@ -158,8 +158,8 @@ def oracle(spans: Collection[Span], length: int) -> list[Action]:
     for i in range(length):
         if i in starts:
             actions.append(Action.PUSH)
-        for first in sorted(ending.get(i, ()), reverse=True):
-            actions.append(Action.POP if longest[first] == i else Action.PEEK)
+        innermost_first = sorted(ending.get(i, ()), reverse=True)
+        actions += [Action.POP if longest[first] == i else Action.PEEK for first in innermost_first]
         actions.append(Action.ADVANCE)
     return actions
 

@@ -45,9 +45,7 @@ class Sentence:
             start=self.start,
             end=self.end,
             speaker=self.speaker,
-            tokens=[
-                [t.text, t.start, t.end, *([dict(t.attributes)] if t.attributes else [])] for t in self.tokens
-            ],
+            tokens=[[t.text, t.start, t.end, *([dict(t.attributes)] if t.attributes else [])] for t in self.tokens],
             attributes=dict(self.attributes),
         )
 
@@ -57,8 +55,7 @@ class Sentence:
             start=data["start"],
             end=data["end"],
             tokens=tuple(
-                Token(t[0], t[1], t[2], _attributes(t[3]) if len(t) > 3 else ())
-                for t in data.get("tokens", ())
+                Token(t[0], t[1], t[2], _attributes(t[3]) if len(t) > 3 else ()) for t in data.get("tokens", ())
             ),
             speaker=data.get("speaker"),
             attributes=_attributes(data.get("attributes")),

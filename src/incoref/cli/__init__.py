@@ -1,4 +1,4 @@
-"""The command-line tool: parses, calls, prints. One module a group of commands; heavy imports happen inside commands."""
+"""The command-line tool: parses, calls, prints. One module a group of commands; each imports what it runs late."""
 
 from __future__ import annotations
 
