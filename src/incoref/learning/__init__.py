@@ -1,0 +1,1 @@
+"""The learning side: PyTorch modules, data preparation, training and export. Needs the extra ``train``."""

@@ -1,0 +1,153 @@
+"""The clusterer: span vectors, entity vectors, and a score for every (mention, entity) pair.
+
+An entity's vector is the running mean of its mentions' vectors, so under teacher forcing all its states are
+known at once: entity state j is the entity of mention j just after mention j joined it. A pair is then a mention
+and a state before it, and all pairs of a document are scored in a few products, in blocks under a memory cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from incoref.learning.layers import FeatureTables, SplitLinear
+
+
+@dataclass(frozen=True, slots=True)
+class ClustererSizes:
+    """The paper's, but for the vectors that come in; it has no projection."""
+
+    vector: int
+    projection: int | None = None
+    feature: int = 20
+    hidden: int = 3000
+    dropout: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Every mention with every entity founded before it, mention by mention, entities in order of foundation."""
+
+    mention: np.ndarray  # (P,) number of the mention
+    entity: np.ndarray  # (P,) number of the entity
+    state: np.ndarray  # (P,) the entity's latest mention before this one
+
+
+def pairs_of(entity_of: np.ndarray) -> Pairs:
+    """All pairs of a document from the entity number of each mention, numbered in order of foundation."""
+    mentions, entities, states = [], [], []
+    latest = np.zeros(0, np.int64)  # the latest mention of each entity
+    for mention, entity in enumerate(entity_of):
+        mentions.append(np.full(len(latest), mention))
+        entities.append(np.arange(len(latest)))
+        states.append(latest)
+        if entity == len(latest):
+            latest = np.append(latest, mention)
+        else:
+            latest = latest.copy()
+            latest[entity] = mention
+    if not mentions:
+        nothing = np.zeros(0, np.int64)
+        return Pairs(nothing, nothing, nothing)
+    return Pairs(np.concatenate(mentions), np.concatenate(entities), np.concatenate(states))
+
+
+class Clusterer(nn.Module):
+    def __init__(
+        self, sizes: ClustererSizes, span_features: Mapping[str, int], pair_features: Mapping[str, int]
+    ) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.attention = nn.Linear(sizes.vector, 1)
+        self.span_features = FeatureTables(span_features, sizes.feature)
+        span = 3 * sizes.vector + self.span_features.width
+        self.projection = None if sizes.projection is None else nn.Linear(span, sizes.projection)
+        size = span if sizes.projection is None else sizes.projection
+        self.pair_features = FeatureTables(pair_features, sizes.feature)
+        self.hidden = SplitLinear(
+            {"mention": size, "entity": size, "product": size, "features": self.pair_features.width}, sizes.hidden
+        )
+        self.dropout = nn.Dropout(sizes.dropout)
+        self.output = nn.Linear(sizes.hidden, 1)
+
+    def spans(self, vectors: Tensor, first: np.ndarray, last: np.ndarray, classes: Mapping[str, Tensor]) -> Tensor:
+        """Vectors of the spans (first, last), both included, (M, size)."""
+        widths = last - first + 1
+        span = torch.from_numpy(np.repeat(np.arange(len(first)), widths))
+        inside = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + np.repeat(first, widths)
+        token = torch.from_numpy(inside)
+        score = self.attention(vectors).squeeze(-1).index_select(0, token)
+        highest = torch.full((len(first),), -torch.inf).index_reduce(0, span, score.detach(), "amax")
+        weight = torch.exp(score - highest.index_select(0, span))
+        total = torch.zeros(len(first)).index_add(0, span, weight)
+        weighted = vectors.index_select(0, token) * (weight / total.index_select(0, span))[:, None]
+        mean = torch.zeros(len(first), vectors.shape[1]).index_add(0, span, weighted)
+        parts = [
+            vectors.index_select(0, torch.from_numpy(first)),
+            vectors.index_select(0, torch.from_numpy(last)),
+            mean,
+        ]
+        if self.span_features.tables:
+            parts.append(self.span_features(classes))
+        joined = torch.cat(parts, dim=-1)
+        return joined if self.projection is None else self.projection(joined)
+
+    @staticmethod
+    def entity_states(spans: Tensor, entity_of: np.ndarray) -> Tensor:
+        """The mean of each mention's entity up to and including the mention, (M, size)."""
+        entity = torch.from_numpy(entity_of)
+        same = torch.tril(entity[:, None] == entity[None, :]).to(spans.dtype)
+        return (same / same.sum(dim=1, keepdim=True)) @ spans
+
+    def forward(
+        self,
+        spans: Tensor,
+        states: Tensor,
+        pairs: Pairs,
+        classes: Mapping[str, Tensor],
+        block: int = 1 << 16,
+    ) -> Tensor:
+        """Scores of all pairs, (P,). Beyond ``block`` pairs, blocks are recomputed in the backward pass."""
+        mention, state = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.state)
+        of_mention = self.hidden.part("mention", spans) + self.hidden.bias
+        of_entity = self.hidden.part("entity", states)
+
+        def scores(i: Tensor, j: Tensor, some: Mapping[str, Tensor]) -> Tensor:
+            hidden = (
+                self.hidden.part("product", spans.index_select(0, i) * states.index_select(0, j))
+                + self.hidden.part("features", self.pair_features(some))
+                + of_mention.index_select(0, i)
+                + of_entity.index_select(0, j)
+            )
+            out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
+            return out
+
+        if len(mention) <= block:
+            return scores(mention, state, classes)
+        found = []
+        for start in range(0, len(mention), block):
+            rows = slice(start, start + block)
+            some = {name: value[rows] for name, value in classes.items()}
+            found.append(checkpoint(scores, mention[rows], state[rows], some, use_reentrant=False))
+        return torch.cat(found)
+
+
+def clustering_loss(scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray) -> Tensor:
+    """Cross-entropy of each mention's choice among the entities before it and a new one, (M,).
+
+    ``new`` is the score of founding an entity: the paper's constant, or one score a mention.
+    """
+    count = len(entity_of)
+    founded = int(entity_of.max(initial=-1)) + 1
+    table = torch.full((count, founded + 1), -torch.inf)
+    place = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.entity)
+    table = table.index_put(place, scores)
+    table[:, founded] = new
+    newest = np.maximum.accumulate(np.concatenate([[-1], entity_of]))[:-1]  # newest entity before each mention
+    target = np.where(entity_of > newest, founded, entity_of)
+    return nn.functional.cross_entropy(table, torch.from_numpy(target), reduction="none")

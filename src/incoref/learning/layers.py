@@ -1,0 +1,50 @@
+"""Small building blocks that the detector and the clusterer share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+
+class FeatureTables(nn.Module):
+    """One embedding table a feature; a row of classes becomes the concatenation of their embeddings."""
+
+    def __init__(self, rows: Mapping[str, int], size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.tables = nn.ModuleDict({name: nn.Embedding(count, size) for name, count in rows.items()})
+
+    @property
+    def width(self) -> int:
+        return self.size * len(self.tables)
+
+    def forward(self, classes: Mapping[str, Tensor]) -> Tensor:
+        """Classes by feature name, (n,) each, to (n, width)."""
+        return torch.cat([table(classes[name]) for name, table in self.tables.items()], dim=-1)
+
+
+class SplitLinear(nn.Module):
+    """A linear layer over a concatenation of parts, kept in parts: W [a; b] = W_a a + W_b b.
+
+    Parts that recur (a token at several steps, a mention in many pairs) are then projected once.
+    """
+
+    def __init__(self, parts: Mapping[str, int], out: int) -> None:
+        super().__init__()
+        self.parts = dict(parts)
+        self.linear = nn.Linear(sum(parts.values()), out)
+
+    def part(self, name: str, value: Tensor) -> Tensor:
+        """The share of one part in the layer's output, without the bias."""
+        before = 0
+        for part, size in self.parts.items():
+            if part == name:
+                return value @ self.linear.weight[:, before : before + size].T
+            before += size
+        raise KeyError(name)
+
+    @property
+    def bias(self) -> Tensor:
+        return self.linear.bias
