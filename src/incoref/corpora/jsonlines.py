@@ -1,0 +1,112 @@
+"""The JSON lines of span-ranking systems: ``doc_key``, ``sentences``, ``speakers``, ``clusters`` with inclusive ends.
+
+MuDoCo's layout is the same. Keys without a meaning here are kept in the document's attributes and written back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from incoref.corpora._assemble import NO_ATTRIBUTES, Span, assemble, space_joined
+from incoref.corpora.conll2012 import genre_of
+from incoref.errors import FormatError
+from incoref.types import Document, Sentence
+
+_KEYS = frozenset({"doc_key", "sentences", "speakers", "clusters", "genre"})
+
+
+def read(text: str, path: Path | str) -> Iterator[Document]:
+    """The documents of a file's text; ``path`` is for error messages."""
+    for line, data in objects(text, path):
+        try:
+            yield _document(data)
+        except ValueError as error:
+            raise FormatError(str(error), path=path, line=line) from error
+
+
+def objects(text: str, path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file, one a line, with their line numbers."""
+    for line, row in enumerate(text.split("\n"), 1):
+        if not row or row.isspace():
+            continue
+        try:
+            data = json.loads(row)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"not JSON: {error}", path=path, line=line) from error
+        if not isinstance(data, dict):
+            raise FormatError("expected a JSON object on each line", path=path, line=line)
+        yield line, data
+
+
+def _document(data: dict[str, Any]) -> Document:
+    rows: Any = data.get("sentences")
+    speakers: Any = data.get("speakers")
+    name = data.get("doc_key")
+    if not isinstance(name, str):
+        raise ValueError("'doc_key' is missing or no string")
+    if not _is_table(rows):
+        raise ValueError("'sentences' must be a list of lists of words")
+    if speakers is not None and (
+        not _is_table(speakers) or [len(s) for s in speakers] != [len(words) for words in rows]
+    ):
+        raise ValueError("'speakers' must name a speaker for each word of 'sentences'")
+    sentences: list[Sentence] = []
+    at = 0
+    for number, words in enumerate(rows):
+        sentence = space_joined(words, at)
+        if speakers and speakers[number]:
+            sentence = _with_speakers(sentence, speakers[number])
+        sentences.append(sentence)
+        at = sentence.end + 1
+    total = sum(map(len, rows))
+    genre = data.get("genre")
+    extra = tuple((key, json.dumps(value, ensure_ascii=False)) for key, value in data.items() if key not in _KEYS)
+    return assemble(
+        name,
+        "\n".join(" ".join(words) for words in rows),
+        sentences,
+        _spans(data.get("clusters", []), total),
+        genre if isinstance(genre, str) else genre_of(name),
+        extra,
+    )
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and all(isinstance(cell, str) for cell in row) for row in value
+    )
+
+
+def _with_speakers(sentence: Sentence, speakers: list[str]) -> Sentence:
+    first = speakers[0]
+    tokens = sentence.tokens
+    if speakers.count(first) != len(speakers):
+        tokens = tuple(
+            token if name == first else token._replace(attributes=(("speaker", name),))
+            for token, name in zip(tokens, speakers, strict=True)
+        )
+    return Sentence(sentence.start, sentence.end, tokens, speaker_name(first), NO_ATTRIBUTES)
+
+
+def speaker_name(name: str) -> str | None:
+    return None if name in {"", "-"} else name
+
+
+def _spans(clusters: Any, total: int) -> list[Span]:
+    spans = []
+    if not isinstance(clusters, list):
+        raise ValueError("'clusters' must be a list of lists of [first, last] pairs")
+    for number, cluster in enumerate(clusters):
+        if not isinstance(cluster, list):
+            raise ValueError("'clusters' must be a list of lists of [first, last] pairs")
+        for pair in cluster:
+            if not (isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)):
+                raise ValueError(f"a mention must be a pair [first, last] of word numbers, not {pair!r}")
+            first, last = pair
+            if not 0 <= first <= last < total:
+                raise ValueError(f"mention {pair} lies outside the document's {total} words")
+            spans.append(Span(first, last + 1, str(number)))
+    return spans
