@@ -31,24 +31,29 @@ class Brackets:
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
-        self._open: dict[str, list[tuple[int, int, str | None, Attributes]]] = {}
-        self.spans: list[Span] = []
+        self._open: dict[str, list[tuple[int, int, int, str | None, Attributes]]] = {}
+        self._opened = 0
+        self._spans: dict[int, Span] = {}
 
     def open(
         self, entity: str, token: int, line: int, type: str | None = None, attributes: Attributes = NO_ATTRIBUTES
     ) -> None:
-        self._open.setdefault(entity, []).append((token, line, type, attributes))
+        self._open.setdefault(entity, []).append((self._opened, token, line, type, attributes))
+        self._opened += 1
 
     def close(self, entity: str, end: int, line: int) -> None:
         opened = self._open.get(entity)
         if not opened:
             raise FormatError(f"a mention of entity {entity} ends here but none is open", path=self._path, line=line)
-        first, _, type, attributes = opened.pop()
-        self.spans.append(Span(first, end, entity, type, attributes))
+        number, first, _, type, attributes = opened.pop()
+        self._spans[number] = Span(first, end, entity, type, attributes)
 
     def finish(self) -> list[Span]:
-        """All spans, once the document ends; a mention that is still open is an error at the line of its start."""
-        left = [(line, entity) for entity, opened in self._open.items() for _, line, _, _ in opened]
+        """All spans in the order in which they open; one that is still open is an error at the line of its start.
+
+        Of mentions with the same span, a scorer takes the first to be the one that counts.
+        """
+        left = [(line, entity) for entity, opened in self._open.items() for _, _, line, _, _ in opened]
         if left:
             line, entity = min(left)
             raise FormatError(
@@ -56,7 +61,7 @@ class Brackets:
                 path=self._path,
                 line=line,
             )
-        return self.spans
+        return [self._spans[number] for number in range(self._opened)]
 
 
 def space_joined(
