@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from incoref._version import __version__
+from incoref.cli import info, score
 from incoref.errors import IncorefError
 
 app = typer.Typer(
@@ -31,6 +32,10 @@ def _options(
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None: ...
+
+
+for _commands in (score, info):
+    _commands.register(app)
 
 
 def main() -> None:

@@ -1,0 +1,148 @@
+"""``incoref score``: how well a response agrees with a key."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from incoref.errors import IncorefError
+
+if TYPE_CHECKING:
+    from incoref.evaluation.metrics import Result
+    from incoref.types import Document
+
+CONLL = "conll"
+"""Stands for the mean F1 of MUC, B³ and CEAFφ4 among the names of metrics."""
+
+TITLES = {
+    "muc": "MUC",
+    "b3": "B³",
+    "ceafm": "CEAFm",
+    "ceafe": "CEAFφ4",
+    "blanc": "BLANC",
+    "lea": "LEA",
+    "mentions": "mentions",
+    CONLL: "CoNLL",
+}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("score")(score)
+
+
+def score(
+    key: Annotated[Path, typer.Argument(metavar="KEY", help="What is right: a file or a directory.")],
+    response: Annotated[Path, typer.Argument(metavar="RESPONSE", help="What a system found.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", help=f"Only this metric; may be repeated. One of: {', '.join(TITLES)}."),
+    ] = None,
+    drop_singletons: Annotated[
+        bool, typer.Option("--drop-singletons", help="Leave entities with one mention out of both sides.")
+    ] = False,
+    per_document: Annotated[bool, typer.Option("--per-document", help="Also each document on its own.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare the coreference of two files or directories, document by document, matched by id.
+
+    Prints recall, precision and F1 in percent over all documents. Formats are recognised by content and may differ.
+    """
+    from incoref.evaluation.metrics import Scorer
+
+    wanted = _wanted(metric)
+    total = Scorer(drop_singletons=drop_singletons)
+    single: dict[str, Result] = {}
+    for key_document, response_document in _pairs(key, response):
+        scorer = Scorer(drop_singletons=drop_singletons)
+        scorer.add_documents(key_document, response_document)
+        total.merge(scorer)
+        if per_document:
+            single[key_document.id] = scorer.result()
+    for side, repeated in (("key", total.repeated_in_key), ("response", total.repeated_in_response)):
+        if repeated:
+            print(
+                f"incoref: note: mentions listed more than once in the {side}: {repeated}; "
+                "each counts where it comes first",
+                file=sys.stderr,
+            )
+    if as_json:
+        shown = _as_json(total.result(), wanted)
+        if per_document:
+            shown["per_document"] = {id: _as_json(result, wanted) for id, result in single.items()}
+        print(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        _print_tables(total.result(), single, wanted)
+
+
+def _wanted(metrics: list[str] | None) -> list[str]:
+    unknown = [name for name in metrics or () if name not in TITLES]
+    if unknown:
+        raise IncorefError(f"there is no metric {unknown[0]!r}; choose from {', '.join(TITLES)}")
+    return [name for name in TITLES if not metrics or name in metrics]
+
+
+def _pairs(key: Path, response: Path) -> Iterator[tuple[Document, Document]]:
+    """The documents of both sides by id, once it is clear that both have the same."""
+    keys, responses = _by_id(key), _by_id(response)
+    for here, where, there in ((keys, response, responses), (responses, key, keys)):
+        missing = [id for id in here if id not in there]
+        if missing:
+            listed = ", ".join(repr(id) for id in missing[:3]) + (", …" if len(missing) > 3 else "")
+            raise IncorefError(
+                f"{where}: {len(missing)} of {len(here)} documents are missing, which the other side has: {listed}. "
+                "Key and response need the same documents under the same ids"
+            )
+    for id, document in keys.items():
+        yield document, responses[id]
+
+
+def _by_id(path: Path) -> dict[str, Document]:
+    from incoref.corpora import read
+
+    documents: dict[str, Document] = {}
+    for document in read(path):
+        if document.id in documents:
+            raise IncorefError(f"{path}: there are two documents with the id {document.id!r}; ids must be unique")
+        documents[document.id] = document
+    return documents
+
+
+def _as_json(result: Result, wanted: list[str]) -> dict[str, Any]:
+    hidden = {name for name in TITLES if name not in wanted}
+    if CONLL in hidden:
+        hidden.add("conll_f1")
+    return {name: value for name, value in result.to_json().items() if name not in hidden}
+
+
+def _print_tables(total: Result, single: dict[str, Result], wanted: list[str]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    if single:
+        table = Table("document", *(TITLES[name] for name in wanted), box=None, caption="F1", caption_justify="left")
+        for column in table.columns[1:]:
+            column.justify = "right"
+        for id, result in single.items():
+            table.add_row(id, *(f"{_row(result, name)[2]:.2f}" for name in wanted))
+        console.print(table)
+        console.print()
+    table = Table("metric", "recall", "precision", "F1", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for name in wanted:
+        table.add_row(TITLES[name], *(f"{figure:.2f}" for figure in _row(total, name)))
+    console.print(table)
+    console.print(f"documents: {total.documents}", highlight=False)
+
+
+def _row(result: Result, name: str) -> tuple[float, float, float]:
+    if name == CONLL:
+        return result.conll_recall, result.conll_precision, result.conll_f1
+    figures: tuple[float, float, float] = getattr(result, name)
+    return figures
