@@ -27,6 +27,10 @@ class ClustererSizes:
     feature: int = 20
     hidden: int = 3000
     dropout: float = 0.3
+    new_hidden: int | None = None
+    """Hidden size of a learned score for a new entity; none is the paper's constant."""
+    types: int = 0
+    """Number of entity types to tell apart, as a second task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +39,37 @@ class Pairs:
 
     mention: np.ndarray  # (P,) number of the mention
     entity: np.ndarray  # (P,) number of the entity
-    state: np.ndarray  # (P,) the entity's latest mention before this one
+    state: np.ndarray  # (P,) the entity's state: its latest mention before this one
 
 
-def pairs_of(entity_of: np.ndarray) -> Pairs:
-    """All pairs of a document from the entity number of each mention, numbered in order of foundation."""
+def pairs_of(entity_of: np.ndarray, founded: int = 0) -> Pairs:
+    """All pairs of a document from the entity number of each mention, numbered in order of foundation.
+
+    When a document is read in parts, ``founded`` entities exist before this one: their states come first.
+    """
     mentions, entities, states = [], [], []
-    latest = np.zeros(0, np.int64)  # the latest mention of each entity
+    latest = np.arange(founded)  # the latest state of each entity
     for mention, entity in enumerate(entity_of):
         mentions.append(np.full(len(latest), mention))
         entities.append(np.arange(len(latest)))
         states.append(latest)
         if entity == len(latest):
-            latest = np.append(latest, mention)
+            latest = np.append(latest, founded + mention)
         else:
             latest = latest.copy()
-            latest[entity] = mention
+            latest[entity] = founded + mention
     if not mentions:
         nothing = np.zeros(0, np.int64)
         return Pairs(nothing, nothing, nothing)
     return Pairs(np.concatenate(mentions), np.concatenate(entities), np.concatenate(states))
+
+
+@dataclass(frozen=True, slots=True)
+class Founded:
+    """Entities of the parts of a document that were read before, without gradients."""
+
+    vectors: Tensor  # (E, size) mean of each entity's mentions
+    counts: np.ndarray  # (E,) mentions of each
 
 
 class Clusterer(nn.Module):
@@ -74,6 +89,12 @@ class Clusterer(nn.Module):
         )
         self.dropout = nn.Dropout(sizes.dropout)
         self.output = nn.Linear(sizes.hidden, 1)
+        self.new_entity = None
+        if sizes.new_hidden is not None:
+            self.new_entity = nn.Sequential(
+                nn.Linear(size, sizes.new_hidden), nn.ReLU(), nn.Linear(sizes.new_hidden, 1)
+            )
+        self.types = nn.Linear(size, sizes.types) if sizes.types else None
 
     def spans(self, vectors: Tensor, first: np.ndarray, last: np.ndarray, classes: Mapping[str, Tensor]) -> Tensor:
         """Vectors of the spans (first, last), both included, (M, size)."""
@@ -82,7 +103,7 @@ class Clusterer(nn.Module):
         inside = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + np.repeat(first, widths)
         token = torch.from_numpy(inside)
         score = self.attention(vectors).squeeze(-1).index_select(0, token)
-        highest = torch.full((len(first),), -torch.inf).index_reduce(0, span, score.detach(), "amax")
+        highest = torch.full((len(first),), -torch.inf).scatter_reduce(0, span, score.detach(), "amax")
         weight = torch.exp(score - highest.index_select(0, span))
         total = torch.zeros(len(first)).index_add(0, span, weight)
         weighted = vectors.index_select(0, token) * (weight / total.index_select(0, span))[:, None]
@@ -97,12 +118,26 @@ class Clusterer(nn.Module):
         joined = torch.cat(parts, dim=-1)
         return joined if self.projection is None else self.projection(joined)
 
+    def new_scores(self, spans: Tensor) -> Tensor | float:
+        """The score of founding an entity: one a mention, or the paper's 0."""
+        return 0.0 if self.new_entity is None else self.new_entity(spans).squeeze(-1)
+
     @staticmethod
-    def entity_states(spans: Tensor, entity_of: np.ndarray) -> Tensor:
-        """The mean of each mention's entity up to and including the mention, (M, size)."""
+    def entity_states(spans: Tensor, entity_of: np.ndarray, founded: Founded | None = None) -> Tensor:
+        """The mean of each mention's entity up to and including the mention, (M, size).
+
+        After the vectors of entities founded before, if any: (E + M, size).
+        """
         entity = torch.from_numpy(entity_of)
         same = torch.tril(entity[:, None] == entity[None, :]).to(spans.dtype)
-        return (same / same.sum(dim=1, keepdim=True)) @ spans
+        count = same.sum(dim=1, keepdim=True)
+        if founded is None or not len(founded.counts):
+            return (same / count) @ spans
+        new = np.maximum(entity_of.max(initial=-1) + 1 - len(founded.counts), 0)
+        before = torch.from_numpy(np.pad(founded.counts, (0, int(new)))).to(spans.dtype)[entity, None]
+        earlier = nn.functional.pad(founded.vectors, (0, 0, 0, int(new))).index_select(0, entity)
+        joined = ((same / (count + before)) @ spans) + earlier * (before / (count + before))
+        return torch.cat([founded.vectors, joined])
 
     def forward(
         self,
@@ -110,9 +145,13 @@ class Clusterer(nn.Module):
         states: Tensor,
         pairs: Pairs,
         classes: Mapping[str, Tensor],
-        block: int = 1 << 16,
+        memory_cap: int = 1 << 30,
     ) -> Tensor:
-        """Scores of all pairs, (P,). Beyond ``block`` pairs, blocks are recomputed in the backward pass."""
+        """Scores of all pairs, (P,).
+
+        Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need no
+        more, and each block is computed again in the backward pass.
+        """
         mention, state = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.state)
         of_mention = self.hidden.part("mention", spans) + self.hidden.bias
         of_entity = self.hidden.part("entity", states)
@@ -127,6 +166,8 @@ class Clusterer(nn.Module):
             out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
             return out
 
+        inner_values = 4 * spans.shape[1] + 5 * self.sizes.hidden + 2 * self.pair_features.width  # of a pair, at the peak
+        block = max(1, memory_cap // (inner_values * spans.element_size()))
         if len(mention) <= block:
             return scores(mention, state, classes)
         found = []
@@ -137,17 +178,20 @@ class Clusterer(nn.Module):
         return torch.cat(found)
 
 
-def clustering_loss(scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray) -> Tensor:
+def clustering_loss(
+    scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray, founded: int = 0
+) -> Tensor:
     """Cross-entropy of each mention's choice among the entities before it and a new one, (M,).
 
-    ``new`` is the score of founding an entity: the paper's constant, or one score a mention.
+    ``new`` is the score of founding an entity: the paper's constant, or one score a mention. ``founded`` entities exist
+    before the first mention.
     """
     count = len(entity_of)
-    founded = int(entity_of.max(initial=-1)) + 1
-    table = torch.full((count, founded + 1), -torch.inf)
+    entities = int(entity_of.max(initial=founded - 1)) + 1
+    table = torch.full((count, entities + 1), -torch.inf)
     place = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.entity)
     table = table.index_put(place, scores)
-    table[:, founded] = new
-    newest = np.maximum.accumulate(np.concatenate([[-1], entity_of]))[:-1]  # newest entity before each mention
-    target = np.where(entity_of > newest, founded, entity_of)
+    table[:, entities] = new
+    newest = np.maximum.accumulate(np.concatenate([[founded - 1], entity_of]))[:-1]  # newest entity before each
+    target = np.where(entity_of > newest, entities, entity_of)
     return nn.functional.cross_entropy(table, torch.from_numpy(target), reduction="none")

@@ -55,16 +55,22 @@ class Detector(nn.Module):
         self.output = nn.Linear(sizes.hidden, len(Action))
 
     def forward(
-        self, vectors: Tensor, derivation: Derivation, sequence_steps: np.ndarray, classes: Mapping[str, Tensor]
+        self,
+        vectors: Tensor,
+        derivation: Derivation,
+        sequence_steps: np.ndarray,
+        classes: Mapping[str, Tensor],
+        start: Tensor | None = None,
     ) -> Tensor:
         """Scores of all actions at all steps, (T, 4), legal or not.
 
         ``vectors`` (N, vector) are the tokens'; ``sequence_steps`` are the lengths of the runs of steps after
-        which the action history starts anew; ``classes`` the feature classes of every step, (T,) each.
+        which the action history starts anew; ``classes`` the feature classes of every step, (T,) each; ``start`` the
+        state of the action history in which each run starts, if not the learned one.
         """
         token, node = torch.from_numpy(derivation.token), torch.from_numpy(derivation.node)
         stack = self.stack_states(vectors, derivation)
-        history = self.history_states(derivation.action, sequence_steps)
+        history = self.history_states(derivation.action, sequence_steps, start)
         hidden = (
             self.hidden.part("buffer", vectors).index_select(0, token)
             + self.hidden.part("stack", stack).index_select(0, node)
@@ -100,14 +106,24 @@ class Detector(nn.Module):
             before += int(count)
         return torch.cat(h).index_select(0, torch.from_numpy(place))
 
-    def history_states(self, actions: np.ndarray, sequence_steps: np.ndarray) -> Tensor:
+    def history_states(
+        self, actions: np.ndarray, sequence_steps: np.ndarray, start_state: Tensor | None = None
+    ) -> Tensor:
         """The action LSTM's output before every step, (T, history)."""
+        start_state = self.action_start if start_state is None else start_state  # (2, history): h and c
         count, longest = len(sequence_steps), int(sequence_steps.max(initial=1))
         inside = np.arange(longest) < sequence_steps[:, None]  # (S, L)
         padded = np.zeros((count, longest), np.int64)
         padded[inside] = actions
-        start = self.action_start[:, None, None, :].expand(2, 1, count, -1).contiguous()
+        start = start_state[:, None, None, :].expand(2, 1, count, -1).contiguous()
         states, _ = self.action_lstm(self.action_embedding(torch.from_numpy(padded[:, :-1])), (start[0], start[1]))
         states = torch.cat([start[0].transpose(0, 1), states], dim=1)  # the state before each step
         flat = torch.from_numpy(np.flatnonzero(inside))
         return states.reshape(count * longest, -1).index_select(0, flat)
+
+    @torch.no_grad()
+    def history_after(self, actions: np.ndarray, start: Tensor | None = None) -> Tensor:
+        """The action LSTM's state after a run of actions, (2, history), without its gradient."""
+        state = (self.action_start if start is None else start)[:, None, :]
+        _, (h, c) = self.action_lstm(self.action_embedding(torch.from_numpy(actions)), (state[0], state[1]))
+        return torch.cat([h, c])

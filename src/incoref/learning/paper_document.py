@@ -1,0 +1,127 @@
+"""A document as the paper's model reads it: numbers for sub-words, speakers and genre, and gold actions if known.
+
+Positions of tokens in mentions and actions count buffer tokens from the document's first. This module knows no
+tokeniser and no tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from incoref.learning.chunks import Batch, plan
+from incoref.learning.paper_config import PaperConfig
+from incoref.transitions import Action, Span, derivable, oracle
+
+NO_SPEAKER = 1
+"""Speaker of ``<cls>`` and ``<sep>``; people are numbered from 2 in order of appearance."""
+
+
+@dataclass(frozen=True)
+class PaperDocument:
+    """Sentences of sub-words, and which of these are the tokens of the buffer."""
+
+    sentences: tuple[tuple[int, ...], ...]
+    """Encoder input of each sentence (in reference Part-Inc: of each segment)."""
+    speakers: tuple[tuple[int, ...], ...]
+    """Speaker of each buffer token."""
+    genre: int
+    buffer: tuple[tuple[int, ...], ...] | None = None
+    """Which positions of each sentence are buffer tokens, in order; None: all."""
+    actions: tuple[Action, ...] = ()
+    """The gold derivation of the whole document."""
+    entity_of: tuple[int, ...] = ()
+    """Gold entity of each mention of the derivation, in its order; entities are numbered by their first mention."""
+    name: str = ""
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """Encoder tokens of each sentence."""
+        return tuple(len(sentence) for sentence in self.sentences)
+
+    @cached_property
+    def buffer_lengths(self) -> tuple[int, ...]:
+        """Buffer tokens of each sentence."""
+        return tuple(len(speakers) for speakers in self.speakers)
+
+    def buffer_of(self, batch: Batch) -> list[int]:
+        """Where the batch's buffer tokens are among its encoder tokens."""
+        found: list[int] = []
+        offset = 0
+        for i in range(batch.first, batch.end):
+            inside = range(self.lengths[i]) if self.buffer is None else self.buffer[i]
+            found += [offset + position for position in inside]
+            offset += self.lengths[i]
+        return found
+
+    def ids_of(self, first: int, end: int) -> list[int]:
+        """Encoder input of the sentences ``first`` to ``end``."""
+        return [sub_word for sentence in self.sentences[first:end] for sub_word in sentence]
+
+    def speakers_of(self, batch: Batch) -> list[int]:
+        return [speaker for sentence in self.speakers[batch.first : batch.end] for speaker in sentence]
+
+    def chunk_lengths(self, batch: Batch) -> list[int]:
+        """Buffer tokens of each chunk."""
+        return [sum(self.buffer_lengths[first:end]) for first, end in batch.chunks]
+
+
+def stretches(length: int, config: PaperConfig) -> tuple[int, ...]:
+    """A chunk as stretches across whose ends no mention stays open.
+
+    The reference takes the last two tokens of a chunk for its last one, so that the final ``<sep>`` stands alone.
+    """
+    return (length - 1, 1) if config.reference and length > 1 else (length,)
+
+
+def split_actions(actions: Sequence[Action], lengths: Sequence[int]) -> list[tuple[Action, ...]]:
+    """Cut a derivation into those of consecutive stretches of tokens."""
+    parts = []
+    at = 0
+    for length in lengths:
+        start = at
+        while length:
+            if at == len(actions):
+                raise ValueError("the derivation ends before its tokens do")
+            length -= actions[at] is Action.ADVANCE
+            at += 1
+        parts.append(tuple(actions[start:at]))
+    if at != len(actions):
+        raise ValueError("the derivation goes on after its last token")
+    return parts
+
+
+def with_gold(
+    document: PaperDocument, mentions: Mapping[Span, int], config: PaperConfig
+) -> tuple[PaperDocument, tuple[Span, ...]]:
+    """The document with the gold derivation of its mentions, and the mentions that no derivation gives.
+
+    ``mentions`` maps spans of buffer tokens, both ends included, to entities under any numbers.
+    """
+    actions: list[Action] = []
+    entities: list[int] = []
+    kept: set[Span] = set()
+    offset = 0
+    for batch in plan(document.lengths, config):
+        for chunk in document.chunk_lengths(batch):
+            for length in stretches(chunk, config):
+                inside = [
+                    (first - offset, last - offset)
+                    for first, last in mentions
+                    if offset <= first <= last < offset + length
+                ]
+                spans = derivable(inside, length).kept
+                actions += oracle(spans, length)
+                found = [(first + offset, last + offset) for first, last in spans]
+                kept.update(found)
+                entities += [mentions[span] for span in found]
+                offset += length
+    gold = replace(document, actions=tuple(actions), entity_of=number_entities(entities))
+    return gold, tuple(sorted(set(mentions) - kept))
+
+
+def number_entities(entities: Sequence[int]) -> tuple[int, ...]:
+    """Entities renumbered by their first mention."""
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(entity, len(numbers)) for entity in entities)

@@ -1,0 +1,164 @@
+"""The default model, to train: block-causal encoder, word vectors, detector and clusterer.
+
+Words are the buffer's tokens; a word's vector is the mean of its sub-words'. Genre and annotation scheme are features
+of every step and every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from incoref.detector import WIDTHS
+from incoref.features import PAIR_FEATURES
+from incoref.learning.blockcausal import BlockCausalEncoder
+from incoref.learning.clusterer import Clusterer, ClustererSizes, clustering_loss
+from incoref.learning.derivation import EMPTY
+from incoref.learning.detector import Detector, DetectorSizes
+from incoref.learning.preparation import Annotation, Example, Reading
+from incoref.model import HeadNames
+from incoref.transitions import Action
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSizes:
+    stack: int = 200
+    history: int = 30
+    action: int = 20
+    feature: int = 20
+    detector_hidden: int = 1000
+    projection: int = 256
+    clusterer_hidden: int = 512
+    new_hidden: int = 64
+    dropout: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """The parts of an example's loss, each a mean."""
+
+    mentions: Tensor
+    links: Tensor
+    types: Tensor
+
+
+class StreamingModel(nn.Module):
+    def __init__(self, encoder: BlockCausalEncoder, names: HeadNames, sizes: HeadSizes) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.names = names
+        vector = encoder.sizes.width
+        constant = {"genre": len(names.genres), "scheme": len(names.schemes)}
+        self.detector = Detector(
+            DetectorSizes(
+                vector=vector,
+                stack=sizes.stack,
+                history=sizes.history,
+                action=sizes.action,
+                feature=sizes.feature,
+                hidden=sizes.detector_hidden,
+                dropout=sizes.dropout,
+            ),
+            {**constant, "width": WIDTHS},
+        )
+        self.clusterer = Clusterer(
+            ClustererSizes(
+                vector=vector,
+                projection=sizes.projection,
+                feature=sizes.feature,
+                hidden=sizes.clusterer_hidden,
+                dropout=sizes.dropout,
+                new_hidden=sizes.new_hidden,
+                types=len(names.types),
+            ),
+            {"width": WIDTHS - 1},
+            {**PAIR_FEATURES, **constant},
+        )
+
+    def word_vectors(self, reading: Reading) -> Tensor:
+        """Vectors of all words, (N, vector): means of their sub-words', each from the window that answers for it."""
+        vectors = self.encoder(
+            torch.from_numpy(reading.ids),
+            torch.from_numpy(reading.positions),
+            list(reading.lengths),
+            [torch.from_numpy(block) for block in reading.blocks],
+        )
+        word = torch.from_numpy(reading.word)
+        total = torch.zeros(sum(reading.chunks), vectors.shape[1])
+        total = total.index_add(0, word, vectors.index_select(0, torch.from_numpy(reading.source)))
+        return total / torch.from_numpy(np.bincount(reading.word)).to(total.dtype)[:, None]
+
+    def losses(self, example: Example, genre: int, action_weights: Tensor) -> Losses:
+        """The example's losses, averaged over its annotations by their weights."""
+        vectors = self.word_vectors(example.reading)
+        share = sum(annotation.weight for annotation in example.annotations)
+        parts = [
+            (annotation.weight / share, self._annotation_losses(vectors, annotation, genre, action_weights))
+            for annotation in example.annotations
+        ]
+        return Losses(
+            mentions=torch.stack([weight * loss.mentions for weight, loss in parts]).sum(),
+            links=torch.stack([weight * loss.links for weight, loss in parts]).sum(),
+            types=torch.stack([weight * loss.types for weight, loss in parts]).sum(),
+        )
+
+    def _annotation_losses(
+        self, vectors: Tensor, annotation: Annotation, genre: int, action_weights: Tensor
+    ) -> Losses:
+        derivation = annotation.derivation
+        constant = {"genre": genre, "scheme": self.names.schemes.index(annotation.scheme)}
+        width = np.where(derivation.width == EMPTY, WIDTHS - 1, np.minimum(derivation.width, WIDTHS - 2))
+        scores = self.detector(
+            vectors,
+            derivation,
+            derivation.chunk_steps,
+            {**_repeated(constant, len(derivation)), "width": torch.from_numpy(width)},
+        )
+        scores = scores.masked_fill(~torch.from_numpy(derivation.legal), -torch.inf)
+        mentions = nn.functional.cross_entropy(scores, torch.from_numpy(derivation.action), action_weights)
+        if not len(annotation.entity_of):
+            return Losses(mentions, vectors.new_zeros(()), vectors.new_zeros(()))
+        span_width = np.minimum(derivation.last - derivation.first, WIDTHS - 2)
+        spans = self.clusterer.spans(
+            vectors, derivation.first, derivation.last, {"width": torch.from_numpy(span_width)}
+        )
+        links = self._link_losses(spans, annotation, constant).mean()
+        return Losses(mentions, links, self._type_loss(spans, annotation))
+
+    def _link_losses(self, spans: Tensor, annotation: Annotation, constant: Mapping[str, int]) -> Tensor:
+        classes = torch.from_numpy(annotation.pair_classes.astype(np.int64))
+        by_name = dict(zip(PAIR_FEATURES, classes, strict=True))
+        scores = self.clusterer(
+            spans,
+            self.clusterer.entity_states(spans, annotation.entity_of),
+            annotation.pairs,
+            {**by_name, **_repeated(constant, classes.shape[1])},
+        )
+        return clustering_loss(scores, self.clusterer.new_scores(spans), annotation.pairs, annotation.entity_of)
+
+    def _type_loss(self, spans: Tensor, annotation: Annotation) -> Tensor:
+        if self.clusterer.types is None or (annotation.types < 0).all():
+            return spans.new_zeros(())
+        return nn.functional.cross_entropy(self.clusterer.types(spans), torch.from_numpy(annotation.types))
+
+    def head_weights(self) -> dict[str, np.ndarray]:
+        """The weights of detector and clusterer, as the running side takes them."""
+        return {
+            name: value.detach().numpy()
+            for name, value in self.state_dict().items()
+            if not name.startswith("encoder.")
+        }
+
+
+def _repeated(constant: Mapping[str, int], count: int) -> dict[str, Tensor]:
+    return {name: torch.full((count,), number) for name, number in constant.items()}
+
+
+def action_weights(counts: np.ndarray, power: float) -> Tensor:
+    """Weights of the actions, (N / (4 N_a)) ** power; the paper's power is 1."""
+    share = counts.sum() / (len(Action) * np.maximum(counts, 1))
+    return torch.from_numpy((share**power).astype(np.float32))

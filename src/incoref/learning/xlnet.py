@@ -1,0 +1,143 @@
+"""XLNet with recurrence, for training: a whole batch of pieces in one pass, layer by layer.
+
+transformers runs XLNet's recurrence piece by piece, and projects the cached tokens anew for each. But a cached token's
+vector at a layer is that layer's input, without its gradient, so a layer can be computed for all pieces at
+once: every token is projected twice (as a live token and as a cached one), and each piece attends to its own tokens
+and to the cached ones before it. Values and gradients are those of transformers' recurrence.
+
+The plain recurrence is in ``definition.py``; inference with cached keys and values in ``xlnet_cache.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+from transformers import XLNetConfig, XLNetModel
+
+from incoref.errors import IncorefError
+from incoref.learning.pretrained import load_pretrained
+
+Memory = tuple[Tensor, ...]
+"""The input of every layer for the cached tokens, (cached, d_model) each, without gradients."""
+
+
+def new_xlnet(sizes: dict[str, Any]) -> XLNetModel:
+    """An XLNet with random weights; ``sizes`` are fields of transformers' XLNetConfig."""
+    return _checked(XLNetModel(XLNetConfig(**{**sizes, "mem_len": None})))
+
+
+def load_xlnet(encoder: str) -> XLNetModel:
+    """A pretrained XLNet from a folder or, by its name, from the local cache."""
+    return _checked(load_pretrained(XLNetModel, encoder, mem_len=None))
+
+
+def _checked(model: XLNetModel) -> XLNetModel:
+    config = model.config
+    if config.attn_type != "bi" or config.bi_data or config.reuse_len:
+        raise IncorefError(
+            "this XLNet has attn_type, bi_data or reuse_len set as for pretraining; "
+            "set attn_type to 'bi', bi_data to false and reuse_len to null in its configuration."
+        )
+    return model
+
+
+def encode(
+    model: XLNetModel,
+    ids: Tensor,
+    lengths: Sequence[int],
+    seen: Sequence[int],
+    memory: Memory | None,
+    recompute: bool,
+) -> tuple[Tensor, Memory]:
+    """Vectors of consecutive pieces, (n, d_model), and the memory after them: what the last one saw, and itself.
+
+    Piece p has ``lengths[p]`` of the ``ids`` (n,) and sees ``seen[p]`` tokens before it, in ``memory`` or in earlier
+    pieces. With ``recompute``, a layer's inner values are not kept but computed again in the backward pass.
+    """
+    hidden = model.dropout(model.word_embedding(ids))
+    cached = 0 if memory is None else memory[0].shape[0]
+    spans = _Spans(lengths, seen, cached, hidden.device)
+    positions = model.dropout(_positions(model, spans.farthest, max(lengths)).to(hidden))
+    handed_on = lengths[-1] + seen[-1]
+    inputs = []
+    for number, layer in enumerate(model.layer):
+        before = hidden.detach() if memory is None else torch.cat([memory[number], hidden.detach()])
+        inputs.append(before[-handed_on:])
+        if recompute and torch.is_grad_enabled():
+            hidden = checkpoint(_layer, layer, hidden, before, positions, spans, use_reentrant=False)
+        else:
+            hidden = _layer(layer, hidden, before, positions, spans)
+    return model.dropout(hidden), tuple(inputs)
+
+
+class _Spans:
+    """Where the tokens of a batch's pieces, and the cached tokens before each, are."""
+
+    def __init__(self, lengths: Sequence[int], seen: Sequence[int], cached: int, device: torch.device) -> None:
+        self.lengths = list(lengths)
+        self.seen = list(seen)
+        self.farthest = max(length + count for length, count in zip(lengths, seen, strict=True))
+        ranges = []
+        start = cached
+        for length, count in zip(lengths, seen, strict=True):
+            ranges.append(torch.arange(start - count, start))
+            start += length
+        self.cached = torch.cat(ranges).to(device)  # (sum of seen,), rows of memory and batch together
+
+
+def _positions(model: XLNetModel, farthest: int, longest: int) -> Tensor:
+    """Encodings of the distances ``farthest`` down to ``1 - longest``, (distances, d_model)."""
+    table: Tensor = model.relative_positional_encoding(longest, farthest)
+    return table[:, 0]
+
+
+def _layer(layer: Any, hidden: Tensor, before: Tensor, positions: Tensor, spans: _Spans) -> Tensor:
+    """One layer over all tokens: hidden (n, d_model) to the same."""
+    attention = layer.rel_attn
+    query = _heads(hidden, attention.q)
+    by_content = (query + attention.r_w_bias[:, None]).split(spans.lengths, 1)
+    by_position = (query + attention.r_r_bias[:, None]).split(spans.lengths, 1)
+    keys = _heads(hidden, attention.k).split(spans.lengths, 1)
+    values = _heads(hidden, attention.v).split(spans.lengths, 1)
+    distance_keys = _heads(positions, attention.r).transpose(1, 2)  # (heads, d_head, distances)
+    seen = any(spans.seen)
+    if seen:
+        old_keys = _heads(before, attention.k).index_select(1, spans.cached).split(spans.seen, 1)
+        old_values = _heads(before, attention.v).index_select(1, spans.cached).split(spans.seen, 1)
+    mixed = []
+    for piece, (length, count) in enumerate(zip(spans.lengths, spans.seen, strict=True)):
+        scores = by_content[piece] @ keys[piece].transpose(1, 2)
+        if count:
+            scores = torch.cat([by_content[piece] @ old_keys[piece].transpose(1, 2), scores], dim=2)
+        nearest = spans.farthest + length
+        in_reach = distance_keys[:, :, nearest - 2 * length - count : nearest]
+        scores = scores + align(by_position[piece] @ in_reach, length + count)
+        weights = attention.dropout(torch.softmax(scores * attention.scale, dim=2))
+        if count:
+            mixed.append(weights[:, :, :count] @ old_values[piece] + weights[:, :, count:] @ values[piece])
+        else:
+            mixed.append(weights @ values[piece])
+    joined = torch.cat(mixed, dim=1).transpose(0, 1)  # (n, heads, d_head)
+    attended: Tensor = layer.ff(attention.post_attention(hidden[:, None], joined[:, None]))
+    return attended[:, 0]
+
+
+def _heads(vectors: Tensor, weight: Tensor) -> Tensor:
+    """(n, d_model) through (d_model, heads, d_head) to (heads, n, d_head)."""
+    _, heads, size = weight.shape
+    return (vectors @ weight.flatten(1)).view(-1, heads, size).transpose(0, 1).contiguous()
+
+
+def align(scores: Tensor, keys: int) -> Tensor:
+    """Scores by distance, (heads, n, keys + n), farthest first, to scores by key, (heads, n, keys).
+
+    Row i starts at its farthest key, n - i columns in: read row after row, each starts one column less than a whole
+    row after the one before.
+    """
+    heads, n, distances = scores.shape
+    shifted = scores.reshape(heads, n * distances)[:, n:].view(heads, n, distances - 1)
+    return shifted[:, :, :keys]

@@ -1,0 +1,138 @@
+"""XLNet with recurrence, for inference: keys and values of cached tokens are kept, not computed anew.
+
+transformers caches each layer's input and projects all of it for every sentence. A cached token never changes, so
+neither do its keys and values; what depends on the distance between two tokens is the same for all tokens and is
+computed once. The result is that of the recurrence. The cache is a value, passed in and out. Knows no gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import XLNetModel
+
+from incoref.learning.xlnet import align
+
+
+class _Buffer:
+    """Room for keys and values; rows below ``filled`` never change, so caches that end at different rows share it."""
+
+    def __init__(self, shape: tuple[int, int, int, int], capacity: int, like: Tensor) -> None:
+        layers, parts, heads, size = shape
+        self.rows = like.new_empty(layers, parts, heads, capacity, size)
+        self.filled = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValueCache:
+    """Keys and values of the cached tokens at each layer: rows ``start`` to ``end`` of a buffer."""
+
+    buffer: _Buffer
+    start: int = 0
+    end: int = 0
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def last(self, count: int) -> KeyValueCache:
+        """The cache of the last ``count`` tokens."""
+        return replace(self, start=max(self.start, self.end - count))
+
+    def extended(self, count: int) -> KeyValueCache:
+        """A cache with room for ``count`` more tokens, to be written; this one stays as it is."""
+        buffer, start, end = self.buffer, self.start, self.end
+        layers, parts, heads, capacity, size = buffer.rows.shape
+        if buffer.filled > end or end + count > capacity:
+            buffer = _Buffer((layers, parts, heads, size), 2 * (len(self) + count), buffer.rows)
+            buffer.rows[:, :, :, : len(self)] = self.buffer.rows[:, :, :, start:end]
+            start, end = 0, len(self)
+        buffer.filled = end + count
+        return KeyValueCache(buffer, start, end + count)
+
+
+class CachedXLNet:
+    """An XLNet whose weights are laid out for reading one short piece after another.
+
+    It copies the weights: make it anew after training has changed them.
+    """
+
+    def __init__(self, model: XLNetModel) -> None:
+        self._model = model
+        with torch.inference_mode():
+            self._layers = [_Layer(layer) for layer in model.layer]
+        self._reach = 0
+
+    def empty_cache(self) -> KeyValueCache:
+        """The cache before the first piece."""
+        first = self._layers[0]
+        like = self._model.word_embedding.weight
+        return KeyValueCache(_Buffer((len(self._layers), 2, first.heads, first.size), 0, like))
+
+    @torch.inference_mode()
+    def encode(self, ids: Tensor, cache: KeyValueCache) -> tuple[Tensor, KeyValueCache]:
+        """Vectors of a piece, (n, d_model), and the cache with the piece at its end, uncut."""
+        grown = cache.extended(len(ids))
+        self._reach_to(len(grown))
+        hidden = self._model.word_embedding(ids)
+        for layer, rows in zip(self._layers, grown.buffer.rows, strict=True):
+            hidden = layer.forward(hidden, rows[:, :, grown.start : grown.end], self._reach)
+        return hidden, grown
+
+    def _reach_to(self, farthest: int) -> None:
+        """Tabulate every layer's keys of all distances up to ``farthest``, either way."""
+        if farthest > self._reach:
+            self._reach = max(farthest, 2 * self._reach)
+            table = self._model.relative_positional_encoding(self._reach, self._reach)[:, 0]
+            for layer in self._layers:
+                layer.tabulate(table)
+
+
+class _Layer:
+    def __init__(self, layer: Any) -> None:
+        attention = layer.rel_attn
+        self.heads, self.size = attention.n_head, attention.d_head
+        # The softmax's scale goes into the queries, the two query biases are added to separate copies of them.
+        scaled = attention.q.flatten(1).T * attention.scale
+        self.project = _linear(torch.cat([scaled, attention.k.flatten(1).T, attention.v.flatten(1).T]), None)
+        self.content_bias = attention.r_w_bias[:, None] * attention.scale
+        self.position_bias = attention.r_r_bias[:, None] * attention.scale
+        self.position_weight = attention.r.flatten(1)
+        self.distance_keys = torch.empty(0)
+        self.output = _linear(attention.o.flatten(1), None)
+        self.attention_norm, self.norm = attention.layer_norm, layer.ff.layer_norm
+        self.inner = _linear(layer.ff.layer_1.weight, layer.ff.layer_1.bias)
+        self.activation = layer.ff.activation_function
+        self.outer = _linear(layer.ff.layer_2.weight, layer.ff.layer_2.bias)
+
+    def tabulate(self, table: Tensor) -> None:
+        """Keys of the distances reach, reach - 1, ..., 1 - reach, (heads, d_head, distances)."""
+        keys = (table @ self.position_weight).view(len(table), self.heads, self.size)
+        self.distance_keys = keys.permute(1, 2, 0).contiguous()
+
+    def forward(self, hidden: Tensor, seen: Tensor, reach: int) -> Tensor:
+        """The layer's output, (n, d_model); writes the keys and values of its input to the end of ``seen``."""
+        n, count = len(hidden), seen.shape[2]
+        projected = self.project(hidden).view(n, 3, self.heads, self.size).permute(1, 2, 0, 3)
+        query = projected[0]
+        seen[:, :, count - n :] = projected[1:]
+        scores = (query + self.content_bias) @ seen[0].transpose(1, 2)
+        in_reach = self.distance_keys[:, :, reach - count : reach + n]
+        scores += align((query + self.position_bias) @ in_reach, count)
+        mixed = (torch.softmax(scores, dim=2) @ seen[1]).transpose(0, 1).reshape(n, -1)
+        hidden = self.attention_norm(self.output(mixed).add_(hidden))
+        result: Tensor = self.norm(self.outer(self.activation(self.inner(hidden))).add_(hidden))
+        return result
+
+
+def _linear(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
+    """A linear layer; on a CPU with oneDNN its weight is packed once, which short inputs gain most from."""
+    packable = weight.device.type == "cpu" and weight.dtype is torch.float32 and torch.backends.mkldnn.is_available()
+    if not packable or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
+        kept = weight.contiguous()
+        return lambda value: nn.functional.linear(value, kept, bias)
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 24)
+    return lambda value: torch.ops.mkldnn._linear_pointwise(value, packed, bias, "none", [], "")

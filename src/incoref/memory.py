@@ -1,0 +1,149 @@
+"""The entity memory at run time: vectors of spans, scores against all entities, and the running means, in NumPy.
+
+The scorer's first layer is a sum: the entity's share follows the running mean because it is linear, the mention's
+is computed once, and only the element-wise product is left per pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from incoref.detector import WIDTHS
+from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts
+
+Floats = npt.NDArray[np.float32]
+
+
+class EntityMemory:
+    """The entities of one text: their mean vectors, the scorer's share of these, and the facts for the features.
+
+    Numbers are in order of foundation. ``copy`` before changing, where an earlier state must survive.
+    """
+
+    def __init__(self, size: int, hidden: int, types: int) -> None:
+        self.means: Floats = np.zeros((0, size), np.float32)
+        self.shares: Floats = np.zeros((0, hidden), np.float32)
+        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.type_scores: Floats = np.zeros((0, types), np.float32)
+        self.facts = EntityFacts()
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def copy(self) -> EntityMemory:
+        twin = EntityMemory.__new__(EntityMemory)
+        twin.means, twin.shares = self.means.copy(), self.shares.copy()
+        twin.counts, twin.type_scores = self.counts.copy(), self.type_scores.copy()
+        twin.facts = self.facts.copy()
+        return twin
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where a mention went: the entity's number, whether it is new, and the probability of every choice."""
+
+    entity: int
+    new: bool
+    probabilities: Floats  # (entities before + 1,), the last one is that of a new entity
+
+
+class ClusterScorer:
+    """The clusterer's weights."""
+
+    def __init__(self, weights: Mapping[str, Floats], constant_features: tuple[str, ...]) -> None:
+        """``constant_features`` hold for a whole text, and come after PAIR_FEATURES in the layer's input."""
+        self.attention = weights["attention.weight"][0]
+        self.projection = np.ascontiguousarray(weights["projection.weight"].T)
+        self.projection_bias = weights["projection.bias"]
+        self.width_table = weights["span_features.tables.width.weight"]
+        self.size = self.projection.shape[1]
+        hidden = weights["hidden.linear.weight"].T
+        self.mention, self.entity, self.product, by_feature = (
+            np.ascontiguousarray(part) for part in np.split(hidden, np.cumsum([self.size] * 3), axis=0)
+        )
+        names = (*PAIR_FEATURES, *constant_features)
+        size = len(by_feature) // len(names)
+        tables = {
+            name: weights[f"pair_features.tables.{name}.weight"] @ by_feature[i * size : (i + 1) * size]
+            for i, name in enumerate(names)
+        }
+        # All classes of all pair features side by side: a row of classes is a product with ones in its places.
+        self.pair_table = np.concatenate([tables[name] for name in PAIR_FEATURES])
+        self.pair_offsets = np.cumsum([0, *PAIR_FEATURES.values()])[:-1]
+        self.constant_tables = {name: tables[name] for name in constant_features}
+        self.bias = weights["hidden.linear.bias"]
+        self.output = weights["output.weight"][0]
+        self.output_bias = weights["output.bias"]
+        self.new_hidden = np.ascontiguousarray(weights["new_entity.0.weight"].T)
+        self.new_bias = weights["new_entity.0.bias"]
+        self.new_output, self.new_output_bias = weights["new_entity.2.weight"][0], weights["new_entity.2.bias"]
+        self.types = np.ascontiguousarray(weights["types.weight"].T)
+        self.types_bias = weights["types.bias"]
+
+    def empty(self) -> EntityMemory:
+        return EntityMemory(self.size, len(self.bias), self.types.shape[1])
+
+    def constant(self, classes: Mapping[str, int]) -> Floats:
+        """What features that hold for a whole text add to the hidden layer."""
+        found: Floats = self.bias + sum(self.constant_tables[name][number] for name, number in classes.items())
+        return found
+
+    def spans(self, vectors: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
+        """Vectors of spans of a chunk (first, last, both included), (spans, size)."""
+        attention = vectors @ self.attention
+        joined = np.empty((len(spans), len(self.projection)), np.float32)
+        width = vectors.shape[1]
+        for row, (first, last) in zip(joined, spans, strict=True):
+            scores = attention[first : last + 1]
+            weights = np.exp(scores - scores.max())
+            row[:width], row[width : 2 * width] = vectors[first], vectors[last]
+            row[2 * width : 3 * width] = (weights / weights.sum()) @ vectors[first : last + 1]
+            row[3 * width :] = self.width_table[min(WIDTHS - 2, last - first)]
+        found: Floats = joined @ self.projection + self.projection_bias
+        return found
+
+    def scores(self, memory: EntityMemory, span: Floats, classes: npt.NDArray[np.int64], constant: Floats) -> Floats:
+        """Scores of all entities and, last, of a new one, (entities + 1,)."""
+        found = np.empty(len(memory) + 1, np.float32)
+        found[-1] = np.maximum(span @ self.new_hidden + self.new_bias, 0) @ self.new_output + self.new_output_bias[0]
+        if len(memory):
+            ones = np.zeros((len(memory), len(self.pair_table)), np.float32)
+            ones[np.arange(len(memory)), classes + self.pair_offsets[:, None]] = 1
+            hidden = ones @ self.pair_table
+            hidden += memory.shares
+            hidden += span @ self.mention + constant
+            hidden += (memory.means * span) @ self.product
+            np.maximum(hidden, 0, out=hidden)
+            found[:-1] = hidden @ self.output + self.output_bias[0]
+        return found
+
+    def assign(
+        self, memory: EntityMemory, span: Floats, facts: MentionFacts, constant: Floats, temperature: float = 1.0
+    ) -> Decision:
+        """Put a mention where it scores highest; changes ``memory``."""
+        scores = self.scores(memory, span, memory.facts.classes(facts), constant)
+        weights = np.exp((scores - scores.max()) / temperature)
+        entity = int(scores.argmax())
+        self.add(memory, span, facts, entity)
+        return Decision(entity, entity == len(weights) - 1, weights / weights.sum())
+
+    def add(self, memory: EntityMemory, span: Floats, facts: MentionFacts, entity: int) -> None:
+        """Put a mention into an entity (one past the last founds it): the running mean and all that follows it."""
+        share = span @ self.entity
+        types = span @ self.types + self.types_bias
+        if entity == len(memory):
+            memory.means = np.concatenate((memory.means, span[None]))
+            memory.shares = np.concatenate((memory.shares, share[None]))
+            memory.type_scores = np.concatenate((memory.type_scores, types[None]))
+            memory.counts = np.append(memory.counts, 1)
+        else:
+            count = memory.counts[entity]
+            memory.means[entity] += (span - memory.means[entity]) / (count + 1)
+            memory.shares[entity] += (share - memory.shares[entity]) / (count + 1)
+            memory.type_scores[entity] += types
+            memory.counts[entity] = count + 1
+        memory.facts.add(facts, entity)
