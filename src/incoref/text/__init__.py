@@ -1,0 +1,15 @@
+"""Raw text, whole or in any pieces, to sentences and words with exact character offsets."""
+
+from __future__ import annotations
+
+from incoref.text.splitter import FORCED, Pending, RuleSplitter, Splitter
+from incoref.types import Sentence
+
+__all__ = ["FORCED", "Pending", "RuleSplitter", "Splitter", "split"]
+
+
+def split(text: str, offset: int = 0, splitter: Splitter | None = None) -> list[Sentence]:
+    """The sentences of a whole text that starts at ``offset`` of a larger one."""
+    splitter = splitter or RuleSplitter()
+    sentences, pending = splitter.feed(Pending(offset=offset), text)
+    return sentences + splitter.flush(pending)[0]

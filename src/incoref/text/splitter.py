@@ -1,0 +1,151 @@
+"""Running text, in any pieces, to sentences of words with exact character offsets.
+
+A splitter holds no text: what has been read and not yet given out as sentences is a value, ``Pending``, that goes
+in and comes out. Any way of cutting a text into pieces gives the same sentences, and each of them comes out at the
+same character. Knows no speakers, no files and no models.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from incoref.text.boundaries import Gap, Verdict, column_at, ends_paragraph, judge
+from incoref.text.characters import BLANK, FULL_WIDTH_CLOSERS, FULL_WIDTH_STOPS
+from incoref.text.words import cut
+from incoref.types import Attributes, Sentence, Token
+
+FORCED: Attributes = (("split", "length"),)
+"""Attributes of a sentence that was ended only because it grew too long."""
+
+LONGEST_STRETCH = 1000
+"""Characters without a blank that are read as one; what is longer comes apart."""
+
+_STRETCH = re.compile(
+    rf"((?:[^{BLANK}{FULL_WIDTH_STOPS}]{{1,{LONGEST_STRETCH}}}+|(?=[{FULL_WIDTH_STOPS}]))"
+    rf"([{FULL_WIDTH_STOPS}]{{1,{LONGEST_STRETCH}}}+[{FULL_WIDTH_CLOSERS}]{{0,9}}+)?)([{BLANK}]*+)"
+)
+_BLANKS = re.compile(rf"[{BLANK}]*+")
+_CLAUSE_ENDS = frozenset(",;:—–-")
+
+
+class _Progress(NamedTuple):
+    """How far a pending text has been read. Found again from the text alone; kept only to save time."""
+
+    position: int
+    tokens: tuple[Token, ...]
+
+
+_NOTHING_READ = _Progress(0, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Text whose sentence has not ended yet. It starts with no blank."""
+
+    text: str = ""
+    offset: int = 0
+    """Where the text starts in the whole."""
+    column: int = 0
+    """How many characters stand before the text on its line, without the line's indentation."""
+    progress: _Progress = field(default=_NOTHING_READ, compare=False, repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"text": self.text, "offset": self.offset, "column": self.column}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Pending:
+        return cls(data["text"], data["offset"], data["column"])
+
+
+class Splitter(Protocol):
+    """Makes sentences of text that arrives in pieces."""
+
+    def feed(self, pending: Pending, piece: str) -> tuple[list[Sentence], Pending]:
+        """The sentences that the piece proves to have ended, and what is pending after it."""
+        ...
+
+    def flush(self, pending: Pending) -> tuple[list[Sentence], Pending]:
+        """The sentences in what is pending, given that nothing follows. After them nothing is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSplitter:
+    """Splits English, and what is like it, by rules alone."""
+
+    max_tokens: int = 200
+    max_characters: int = 5000
+    """A sentence that outgrows either is ended, at a comma or the like if there is one in its second half."""
+
+    def feed(self, pending: Pending, piece: str) -> tuple[list[Sentence], Pending]:
+        """The sentences that the piece proves to have ended, and what is pending after it."""
+        return self._read(pending, piece, final=False)
+
+    def flush(self, pending: Pending) -> tuple[list[Sentence], Pending]:
+        """The sentences in what is pending, given that nothing follows; the next text starts a new line."""
+        sentences, _ = self._read(pending, "", final=True)
+        return sentences, Pending(offset=pending.offset + len(pending.text))
+
+    def _read(self, pending: Pending, piece: str, *, final: bool) -> tuple[list[Sentence], Pending]:
+        text, offset, column = pending.text + piece, pending.offset, pending.column
+        sentence, position, tokens = 0, pending.progress.position, list(pending.progress.tokens)
+        sentences: list[Sentence] = []
+        if not pending.text:
+            sentence = position = _end_of_blanks(text)
+            column = column_at(text, 0, position, column) if column else 0
+        while match := _STRETCH.match(text, position):
+            stretch, end, after = match[1], match.end(1), match.end()
+            if after == len(text) and not (final or ends_paragraph(match[3])):
+                break
+            if after == end and after < len(text):
+                verdict = Verdict.END if match[2] else Verdict.GO_ON
+            elif match[3] == " " and stretch[-1].isalnum() and len(tokens) != 1 and after < len(text):
+                verdict = Verdict.GO_ON
+            else:
+                verdict = judge(Gap(text, sentence, position, end, after, column, final))
+                if verdict is Verdict.WAIT:
+                    break
+            _append_words(tokens, stretch, offset + position, verdict is Verdict.ABBREVIATED)
+            position = after
+            too_long = len(tokens) > self.max_tokens or end - sentence > self.max_characters
+            if tokens and not too_long and verdict is not Verdict.END:
+                continue
+            if tokens:
+                kept = self._longest_part(tokens) if too_long else len(tokens)
+                sentences.append(_sentence(tokens[:kept], FORCED if too_long else ()))
+                if kept < len(tokens):
+                    position = tokens[kept].start - offset
+                tokens = []
+            column = column_at(text, sentence, position, column)
+            sentence = position
+        read = _Progress(position - sentence, tuple(tokens))
+        return sentences, Pending(text[sentence:], offset + sentence, column, read)
+
+    def _longest_part(self, tokens: list[Token]) -> int:
+        """How many tokens of a sentence that is too long go out: to the end of a clause if that isn't too few."""
+        limit = tokens[0].start + self.max_characters
+        most = 1
+        while most < min(len(tokens), self.max_tokens) and tokens[most].end <= limit:
+            most += 1
+        clauses = (count for count in range(most, most // 2, -1) if tokens[count - 1].text in _CLAUSE_ENDS)
+        return next(clauses, most)
+
+
+def _end_of_blanks(text: str) -> int:
+    blanks = _BLANKS.match(text)
+    return blanks.end() if blanks else 0
+
+
+def _append_words(tokens: list[Token], stretch: str, start: int, abbreviated: bool) -> None:
+    cuts = cut(stretch)
+    if abbreviated and len(cuts) > 1 and cuts[-2][1] == cuts[-1][0] and stretch[cuts[-1][0] :] == ".":
+        cuts = (*cuts[:-2], (cuts[-2][0], cuts[-1][1]))
+    for first, end in cuts:
+        tokens.append(Token(stretch[first:end], start + first, start + end))
+
+
+def _sentence(tokens: list[Token], attributes: Attributes = ()) -> Sentence:
+    return Sentence(tokens[0].start, tokens[-1].end, tuple(tokens), None, attributes)

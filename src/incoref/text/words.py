@@ -1,0 +1,110 @@
+"""A stretch of text without blanks to words, in the manner of the Penn Treebank as GUM applies it.
+
+Clitics ("do" "n't", "Anna" "'s"), brackets, quotes, currency signs and most hyphens come apart; numbers, web and
+mail addresses, abbreviations with their full stop, ellipses, emoji and words with an inner apostrophe stay whole.
+Works on one stretch at a time, in time linear in its length. Knows nothing of sentences: whether the full stop at
+the very end belongs to an abbreviation that only context can tell ("J.", "No.") is for the caller to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from incoref.text.characters import BLANK, EMOJI, FLAG_LETTERS, IDEOGRAPHS, JOINERS, MARKS, SKIN_TONES, SYMBOLS
+from incoref.text.lexicon import ALWAYS_ABBREVIATED, FUSED, PREFIXES, SUFFIXES, UNITS
+
+Cut = tuple[int, int]
+"""Where a word starts and ends in its stretch."""
+
+CACHED_LENGTH = 24
+"""Longer stretches are seldom met twice."""
+
+
+def _any_of(words: frozenset[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
+
+
+_LETTER = rf"[^{BLANK}{JOINERS}{SYMBOLS}]"
+_REST = rf"[^{BLANK}{SYMBOLS}]*+"
+_WORD = _LETTER + _REST
+_END = rf"(?!{_LETTER})"
+_ATTACHED = rf"[{JOINERS}{MARKS}{SKIN_TONES}]*+"
+_ADDRESS_END = r"(?<![.,;:!?'’)\]}…*>])"
+
+_TOKEN = re.compile(
+    rf"""
+    (?:[a-zA-Z]{{2,10}}://|www\.|doi:)[^\s<>"“”«»]{{2,}}{_ADDRESS_END}
+  | [\w.+%-]{{1,64}}@(?:[\w-]{{1,63}}\.){{1,8}}\w{{2,24}}
+  | [{FLAG_LETTERS}]{{2}}
+  | [0-9\#*]\ufe0f?\u20e3
+  | {EMOJI}{_ATTACHED}(?:(?<=\u200d){EMOJI}{_ATTACHED})*+
+  | (?<!\w)[:;=]['-]?[()DPp/\\|\]\[3*](?=$)
+  | [@\#](?![0-9]){_WORD}
+  | ^\((?:[a-z]|i{{1,3}}|iv|vi{{0,3}})\)(?=$|[,.;:]$)
+  | [0-9]{{3}}-[0-9]{{3}}-[0-9]{{4}}(?![-\w])
+  | [0-9]{{3}}-[0-9]{{4}}(?![-\w])
+  | \+[0-9]{{5,}}+(?:-[0-9]+)*+
+  | ['’][0-9]{{2}}(?:['’]?s)?{_END}
+  | (?:(?<![^(\[{{“‘"'$£€¥])\.)?[0-9]++(?:[.:/][0-9]++|,[0-9]{{3}}(?![0-9]))*+
+    (?:(?=(?:{_any_of(UNITS)}){_END})|(?<=0)['’]s{_END}|{_REST})
+  | [sS]/he{_END} | [wW]/o?{_END}
+  | [A-Z]\.(?=[,;])
+  | (?:[^\W\d_]\.)+(?:[^\W\d_]{_END}|(?<=\w\.\w\.))
+  | (?:{_any_of(ALWAYS_ABBREVIATED)})\.{_END}
+  | {_WORD}\(e?s\)
+  | [{IDEOGRAPHS}][{JOINERS}{MARKS}]*+
+  | [‘’'](?:em|cause|CAUSE|cuz|til|tis|twas|Tis|Twas|bout){_END}
+  | ['’](?:[sdmSDM]|re|ve|ll|RE|VE|LL){_END}
+  | {_WORD}-(?=$|[,.?!]$)
+  | {_WORD}(?:\.[a-z]{_REST})++(?:/[^\s<>"“”«»]*{_ADDRESS_END})?
+  | (?P<word> {_WORD}(?:['’&-]{_WORD})*+ )
+  | \.{{2,}}+ | …++ | --++ | ``|''
+  | [^{BLANK}{JOINERS}]{_ATTACHED}
+    """,
+    re.VERBOSE,
+)
+_CLITIC = re.compile(r"(?:(?<=.)[nN]['’ʼ][tT]|['’ʼ](?:[sdmSDM]|re|ve|ll|RE|VE|LL))$")
+_HYPHEN = re.compile("-")
+
+
+def cut(stretch: str) -> tuple[Cut, ...]:
+    """The words of a stretch without blanks, in order; invisible characters alone give none."""
+    return _cut_and_keep(stretch) if len(stretch) <= CACHED_LENGTH else tuple(_cut(stretch))
+
+
+@lru_cache(maxsize=1 << 14)
+def _cut_and_keep(stretch: str) -> tuple[Cut, ...]:
+    return tuple(_cut(stretch))
+
+
+def _cut(stretch: str) -> Iterator[Cut]:
+    for match in _TOKEN.finditer(stretch):
+        if match.lastgroup == "word":
+            yield from _parts(stretch, match.start(), match.end())
+        else:
+            yield match.span()
+
+
+def _parts(stretch: str, start: int, end: int) -> Iterator[Cut]:
+    """A word to its parts around hyphens, each without its clitic."""
+    part = start
+    for hyphen in _HYPHEN.finditer(stretch, start, end):
+        left, right = stretch[part : hyphen.start()], stretch[hyphen.end() : end]
+        prefix = part == start and (left in PREFIXES or (left.istitle() and left.lower() in PREFIXES))
+        if prefix or right in SUFFIXES:
+            continue
+        yield from _without_clitic(stretch, part, hyphen.start())
+        yield hyphen.span()
+        part = hyphen.end()
+    yield from _without_clitic(stretch, part, end)
+
+
+def _without_clitic(stretch: str, start: int, end: int) -> Iterator[Cut]:
+    word = stretch[start:end]
+    clitic = _CLITIC.search(word)
+    seam = clitic.start() if clitic else FUSED.get(word.lower(), 0)
+    if seam:
+        yield start, start + seam
+    yield start + seam, end
