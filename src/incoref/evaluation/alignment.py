@@ -28,9 +28,14 @@ def best_total(weights: Mapping[tuple[int, int], float]) -> float:
 
     Weights are positive; absent cells weigh 0.
     """
+    # Rows that must stay alone cost the longest searches: let the side with fewer clusters be the rows.
+    transposed = len({row for row, _ in weights}) > len({column for _, column in weights})
     cells: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for (row, column), weight in weights.items():
-        cells[row].append((column, weight))
+        if transposed:
+            cells[column].append((row, weight))
+        else:
+            cells[row].append((column, weight))
     total = 0.0
     for rows in _components(cells):
         if len(rows) == 1:

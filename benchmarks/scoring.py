@@ -1,0 +1,66 @@
+"""How long it takes to score one document with many clusters, with SciPy and without.
+
+    python benchmarks/scoring.py [--clusters 5000]
+
+The response misplaces a part of the key's mentions: a fifth, half, or all of them. The more it does, the fewer
+pieces the graph of shared mentions falls into; with all of them misplaced it is in one piece.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+
+from incoref.evaluation.metrics import Scorer
+
+Clusters = list[list[int]]
+
+
+def clusters_of(assignment: list[int]) -> Clusters:
+    clusters: dict[int, list[int]] = {}
+    for mention, cluster in enumerate(assignment):
+        clusters.setdefault(cluster, []).append(mention)
+    return list(clusters.values())
+
+
+def document(clusters: int, mentions: int, misplaced: float) -> tuple[Clusters, Clusters]:
+    """A key with this many clusters, and a response that puts some mentions into clusters at random."""
+    draw = random.Random(0)
+    key = [*range(clusters), *(draw.randrange(clusters) for _ in range(mentions - clusters))]
+    response = [draw.randrange(clusters) if draw.random() < misplaced else cluster for cluster in key]
+    return clusters_of(key), clusters_of(response)
+
+
+def seconds(key: Clusters, response: Clusters) -> float:
+    start = time.process_time()
+    Scorer().add(key, response)
+    return time.process_time() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--clusters", type=int, default=5000)
+    clusters = parser.parse_args().clusters
+    cases = [(each, misplaced) for each in (2, 4, 10) for misplaced in (0.2, 0.5, 1.0)]
+    documents = {case: document(clusters, case[0] * clusters, case[1]) for case in cases}
+    try:
+        import scipy.sparse.csgraph
+    except ImportError:
+        print("SciPy is not installed: our own solver only")
+        columns = []
+    else:
+        columns = [("SciPy", {case: seconds(*documents[case]) for case in cases})]
+        del scipy
+    for module in ("scipy", "scipy.sparse", "scipy.sparse.csgraph"):
+        sys.modules[module] = None  # type: ignore[assignment]
+    columns.append(("our own", {case: seconds(*documents[case]) for case in cases}))
+    print(f"| mentions a cluster | misplaced | {' | '.join(f'{name}, s' for name, _ in columns)} |")
+    print(f"|---|---|{'---|' * len(columns)}")
+    for case in cases:
+        print(f"| {case[0]} | {case[1]:.0%} | {' | '.join(f'{times[case]:.2f}' for _, times in columns)} |")
+
+
+if __name__ == "__main__":
+    main()
