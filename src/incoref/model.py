@@ -7,8 +7,8 @@ come from is the encoder's business.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,9 @@ import numpy.typing as npt
 from incoref.detector import ActionScorer, Floats, Step, decode
 from incoref.features import facts_of
 from incoref.memory import ClusterScorer, Decision, EntityMemory
+from incoref.subwords import Utterance
 
 UNKNOWN_GENRE = "unknown"
-
-
-class Utterance(NamedTuple):
-    """A sentence as the model needs it."""
-
-    words: tuple[str, ...]
-    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +62,29 @@ class HeadNames:
 
 
 @dataclass(frozen=True, slots=True)
+class Temperatures:
+    """What scores are divided by, so that probabilities mean what they say; fitted on development data."""
+
+    mention: float = 1.0
+    link: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Heads:
     """Detector and clusterer with their weights."""
 
     actions: ActionScorer
     clusters: ClusterScorer
     names: HeadNames
-    temperatures: Mapping[str, float] = field(default_factory=lambda: {"mention": 1.0, "link": 1.0})
+    temperatures: Temperatures
 
     @classmethod
-    def from_weights(cls, weights: Mapping[str, npt.NDArray[np.float32]], names: HeadNames) -> Heads:
+    def from_weights(
+        cls,
+        weights: Mapping[str, npt.NDArray[np.floating[Any]]],
+        names: HeadNames,
+        temperatures: Temperatures | None = None,
+    ) -> Heads:
         """From arrays named ``detector.…`` and ``clusterer.…``."""
 
         def part(prefix: str) -> dict[str, Floats]:
@@ -91,6 +98,7 @@ class Heads:
             ActionScorer(part("detector."), ("genre", "scheme", "width")),
             ClusterScorer(part("clusterer."), ("genre", "scheme")),
             names,
+            temperatures or Temperatures(),
         )
 
     def start(self) -> ReadingState:
@@ -105,7 +113,7 @@ class Heads:
     ) -> tuple[ReadingState, BlockResult]:
         """Read a block of sentences, whose words have these vectors (words, size)."""
         words = [word for utterance in block for word in utterance.words]
-        steps = decode(self.actions.begin(vectors, classes), len(words), self.temperatures["mention"])
+        steps = decode(self.actions.begin(vectors, classes), len(words), self.temperatures.mention)
         spans = [(step.mention, step) for step in steps if step.mention is not None]
         memory = state.memory.copy()
         mentions = []
@@ -116,7 +124,7 @@ class Heads:
             for ((first, last), step), vector in zip(spans, span_vectors, strict=True):
                 sentence, turn, speaker = place.of(first)
                 facts = facts_of(words[first : last + 1], state.tokens + first, sentence, turn, speaker)
-                decision = self.clusters.assign(memory, vector, facts, constant, self.temperatures["link"])
+                decision = self.clusters.assign(memory, vector, facts, constant, self.temperatures.link)
                 mentions.append(
                     FoundMention(
                         first=state.tokens + first,

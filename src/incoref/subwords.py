@@ -6,9 +6,10 @@ a colon, which belong to no word, and every sentence ends with the separator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,17 @@ from tokenizers import Tokenizer
 
 from incoref.errors import IncorefError
 from incoref.features import name_words
+from incoref.types import Document
 
 NO_WORD = -1
+_LONGEST_NAME = 16  # sub-words of a speaker's name
+
+
+class Utterance(NamedTuple):
+    """A sentence as the model needs it."""
+
+    words: tuple[str, ...]
+    speaker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +39,11 @@ class Subwords:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def words(self) -> int:
+        """How many words there are."""
+        return int(self.word.max(initial=NO_WORD)) + 1
 
 
 class SubwordTokenizer:
@@ -65,7 +80,8 @@ class SubwordTokenizer:
         prefix: list[int] = []
         if speaker is not None:
             name = [*(name_words(speaker) or ("speaker",)), ":"]
-            prefix = list(self._tokenizer.encode(name, is_pretokenized=True, add_special_tokens=False).ids)
+            found = self._tokenizer.encode(name, is_pretokenized=True, add_special_tokens=False).ids
+            prefix = list(found)[:_LONGEST_NAME]
         return Subwords(
             np.array([*prefix, *ids, self.separator], np.int64),
             np.array([*[NO_WORD] * len(prefix), *owners, NO_WORD], np.int64),
@@ -75,3 +91,60 @@ class SubwordTokenizer:
         rows = [*zip(owners, ids, strict=True), *((word, self.unknown) for word in set(range(words)) - set(owners))]
         rows.sort(key=lambda row: row[0])
         return [row[1] for row in rows], [row[0] for row in rows]
+
+
+def utterances_of(document: Document) -> Iterator[Utterance]:
+    """The sentences of a document."""
+    for sentence in document.sentences:
+        yield Utterance(tuple(token.text for token in sentence.tokens), sentence.speaker)
+
+
+def blocks_of(
+    utterances: Iterable[Utterance],
+    tokenizer: SubwordTokenizer,
+    longest: int,
+    k: int | None = 1,
+    speaker: str | None = None,
+) -> list[list[tuple[Utterance, Subwords]]]:
+    """Blocks of up to k sentences (None: as many as fit) and at most ``longest`` sub-words.
+
+    A longer sentence is cut into several. ``speaker`` is the one of the sentence before the first.
+    """
+    blocks: list[list[tuple[Utterance, Subwords]]] = []
+    room = 0
+    for utterance in utterances:
+        turn_starts = utterance.speaker != speaker
+        speaker = utterance.speaker
+        for piece in encode_in_pieces(utterance, turn_starts, tokenizer, longest):
+            length = len(piece[1])
+            if not blocks or len(blocks[-1]) == k or length > room:
+                blocks.append([])
+                room = longest
+            blocks[-1].append(piece)
+            room -= length
+    return blocks
+
+
+def encode_in_pieces(
+    utterance: Utterance, turn_starts: bool, tokenizer: SubwordTokenizer, longest: int
+) -> list[tuple[Utterance, Subwords]]:
+    """A sentence with its sub-words, cut in halves between words until every piece fits."""
+    words, speaker = utterance
+    whole = tokenizer.encode(words, speaker if turn_starts else None)
+    if len(whole) <= longest:
+        return [(utterance, whole)]
+    if len(words) == 1:
+        return [(utterance, Subwords(whole.ids[:longest], whole.word[:longest]))]
+    middle = len(words) // 2
+    left = encode_in_pieces(Utterance(words[:middle], speaker), turn_starts, tokenizer, longest)
+    return left + encode_in_pieces(Utterance(words[middle:], speaker), False, tokenizer, longest)
+
+
+def joined(parts: Sequence[Subwords]) -> Subwords:
+    """Sentences one after the other, their words numbered on."""
+    offsets = np.cumsum([0, *(part.words for part in parts)])
+    words = [
+        np.where(part.word == NO_WORD, NO_WORD, part.word + offset)
+        for part, offset in zip(parts, offsets[:-1], strict=True)
+    ]
+    return Subwords(np.concatenate([part.ids for part in parts]), np.concatenate(words))

@@ -17,8 +17,8 @@ from incoref import transitions
 from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts, facts_of
 from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, derive
-from incoref.model import Utterance, turns
-from incoref.subwords import NO_WORD, Subwords, SubwordTokenizer
+from incoref.model import turns
+from incoref.subwords import NO_WORD, SubwordTokenizer, Utterance, blocks_of, joined, utterances_of
 from incoref.types import Document
 from incoref.windows import WindowSizes, plan
 
@@ -69,10 +69,10 @@ class Example:
 
 def read(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k: int = 1) -> Reading:
     """Cut a document into blocks of k sentences and lay them into windows."""
-    grouped = blocks_of(document, tokenizer, sizes, k)
+    grouped = blocks_of(utterances_of(document), tokenizer, sizes.longest_block, k)
     blocks = [joined([subwords for _, subwords in group]) for group in grouped]
     windows = plan([len(block) for block in blocks], sizes)
-    first_words = np.cumsum([0, *(_words(block) for block in blocks)])
+    first_words = np.cumsum([0, *(block.words for block in blocks)])
     ids: list[Ints] = []
     numbers: list[Ints] = []
     source: list[Ints] = []
@@ -98,55 +98,6 @@ def read(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k:
         word=np.concatenate(word),
         utterances=tuple(tuple(utterance for utterance, _ in group) for group in grouped),
     )
-
-
-def blocks_of(
-    document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k: int
-) -> list[list[tuple[Utterance, Subwords]]]:
-    """Blocks of up to k sentences and at most ``longest_block`` sub-words; a longer sentence is cut into several."""
-    blocks: list[list[tuple[Utterance, Subwords]]] = []
-    room, speaker = 0, None
-    for sentence in document.sentences:
-        utterance = Utterance(tuple(token.text for token in sentence.tokens), sentence.speaker)
-        turn_starts = sentence.speaker != speaker
-        speaker = sentence.speaker
-        for piece in encode_in_pieces(utterance, turn_starts, tokenizer, sizes.longest_block):
-            length = len(piece[1])
-            if not blocks or len(blocks[-1]) == k or length > room:
-                blocks.append([])
-                room = sizes.longest_block
-            blocks[-1].append(piece)
-            room -= length
-    return blocks
-
-
-def encode_in_pieces(
-    utterance: Utterance, turn_starts: bool, tokenizer: SubwordTokenizer, longest: int
-) -> list[tuple[Utterance, Subwords]]:
-    """A sentence with its sub-words, cut in halves between words until every piece fits."""
-    words, speaker = utterance
-    whole = tokenizer.encode(words, speaker if turn_starts else None)
-    if len(whole) <= longest:
-        return [(utterance, whole)]
-    if len(words) == 1:
-        return [(utterance, Subwords(whole.ids[:longest], whole.word[:longest]))]
-    middle = len(words) // 2
-    left = encode_in_pieces(Utterance(words[:middle], speaker), turn_starts, tokenizer, longest)
-    return left + encode_in_pieces(Utterance(words[middle:], speaker), False, tokenizer, longest)
-
-
-def joined(parts: Sequence[Subwords]) -> Subwords:
-    """Sentences one after the other, their words numbered on."""
-    offsets = np.cumsum([0, *(_words(part) for part in parts)])
-    words = [
-        np.where(part.word == NO_WORD, NO_WORD, part.word + offset)
-        for part, offset in zip(parts, offsets[:-1], strict=True)
-    ]
-    return Subwords(np.concatenate([part.ids for part in parts]), np.concatenate(words))
-
-
-def _words(part: Subwords) -> int:
-    return int(part.word.max(initial=NO_WORD)) + 1
 
 
 def annotate(

@@ -1,0 +1,41 @@
+"""A trained model to the folder that the running side loads: ONNX encoder, heads, tokenizer, configuration."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import onnx
+from safetensors.numpy import save_file
+
+from incoref.learning.checkpoints import load_model
+from incoref.learning.onnx_graph import encoder_graph
+from incoref.model import Temperatures
+from incoref.modelfile import ModelConfig
+from incoref.windows import WindowSizes
+
+
+def export(
+    trained: Path, out: Path, *, name: str, quantise: bool = True, temperatures: Temperatures | None = None
+) -> ModelConfig:
+    """Write the model folder of a checkpoint (a run's ``best``)."""
+    model, config = load_model(trained)
+    out.mkdir(parents=True, exist_ok=True)
+    onnx.save(encoder_graph(model.encoder, quantise), out / "encoder.onnx")
+    precision = np.float16 if quantise else np.float32
+    heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
+    save_file(heads, out / "head.safetensors")
+    shutil.copy(trained / "tokenizer.json", out / "tokenizer.json")
+    described = ModelConfig(
+        name=name,
+        names=model.names,
+        window=WindowSizes(config.encoder.window, config.encoder.tail),
+        temperatures=temperatures or Temperatures(),
+        k=config.training.k[0],
+        description=f"{config.encoder.path.name}, {model.encoder.sizes.layers} layers, "
+        f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
+    )
+    (out / "config.json").write_text(json.dumps(described.to_json(), indent=1) + "\n", encoding="utf-8")
+    return described

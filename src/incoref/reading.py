@@ -1,0 +1,71 @@
+"""Whole documents through a model, sentence by sentence: what ``evaluate``, ``predict`` and the self-test do.
+
+Keeps a document's own sentences, words and speakers, and answers with the same document and the model's entities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import replace
+
+from incoref.errors import IncorefError
+from incoref.model import UNKNOWN_GENRE, FoundMention
+from incoref.modelfile import Model
+from incoref.subwords import utterances_of
+from incoref.types import Document, Entity, Mention
+
+SETTINGS = "sent-inc, k=N or part-inc"
+
+
+def block_size(setting: str) -> int | None:
+    """Sentences in a block: sent-inc is one, part-inc as many as fit a window (None)."""
+    if setting == "sent-inc":
+        return 1
+    if setting == "part-inc":
+        return None
+    found = re.fullmatch(r"k=([1-9]\d*)", setting)
+    if found is None:
+        raise IncorefError(f"no setting '{setting}'; there are {SETTINGS}")
+    return int(found[1])
+
+
+def predict(
+    model: Model,
+    document: Document,
+    *,
+    scheme: str | None = None,
+    genre: str = UNKNOWN_GENRE,
+    setting: str = "sent-inc",
+) -> Document:
+    """The document with the entities that the model finds, singletons included."""
+    classes = model.classes(scheme, genre)
+    state = model.start()
+    found: dict[int, list[FoundMention]] = defaultdict(list)
+    for block in model.blocks(utterances_of(document), block_size(setting)):
+        state, result = model.step(block, state, classes)
+        for mention in result.mentions:
+            found[mention.entity].append(mention)
+    types = model.config.names.types
+    entities = []
+    for number, mentions in found.items():
+        kind = types[int(state.reading.memory.type_scores[number].argmax())] if types else None
+        entities.append(
+            Entity(str(number + 1), tuple(_mention(document, mention, kind) for mention in mentions), type=kind)
+        )
+    return replace(document, entities=tuple(entities))
+
+
+def _mention(document: Document, found: FoundMention, kind: str | None) -> Mention:
+    start, end = document.tokens[found.first].start, document.tokens[found.last].end
+    return Mention(
+        start=start,
+        end=end,
+        text=document.text[start:end],
+        tokens=(found.first, found.last + 1),
+        sentence=found.sentence,
+        entity=str(found.entity + 1),
+        type=kind,
+        confidence=found.confidence,
+        mention_confidence=found.mention_confidence,
+    )
