@@ -1,7 +1,7 @@
 """A model folder, loaded: tokenizer, encoder and heads, with the one function that reads a block of sentences.
 
-The folder holds ``config.json``, ``encoder.onnx``, ``head.safetensors``, ``tokenizer.json``, ``golden.json`` (texts with
-the clusters that they must give) and ``MODEL_CARD.md``. State is passed in and out, so one model serves many
+The folder holds ``config.json``, ``encoder.onnx``, ``head.safetensors``, ``tokenizer.json``, ``golden.json`` (texts
+with the clusters that they must give) and ``MODEL_CARD.md``. State is passed in and out, so one model serves many
 texts, from many threads.
 """
 

@@ -9,6 +9,8 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 
+import numpy as np
+
 from incoref.errors import IncorefError
 from incoref.model import UNKNOWN_GENRE, FoundMention
 from incoref.modelfile import Model
@@ -46,24 +48,24 @@ def predict(
         state, result = model.step(block, state, classes)
         for mention in result.mentions:
             found[mention.entity].append(mention)
+    sentence_of = np.repeat(np.arange(len(document.sentences)), [len(s) for s in document.sentences])
     types = model.config.names.types
     entities = []
     for number, mentions in found.items():
         kind = types[int(state.reading.memory.type_scores[number].argmax())] if types else None
-        entities.append(
-            Entity(str(number + 1), tuple(_mention(document, mention, kind) for mention in mentions), type=kind)
-        )
+        placed = tuple(_mention(document, mention, int(sentence_of[mention.first]), kind) for mention in mentions)
+        entities.append(Entity(str(number + 1), placed, type=kind))
     return replace(document, entities=tuple(entities))
 
 
-def _mention(document: Document, found: FoundMention, kind: str | None) -> Mention:
+def _mention(document: Document, found: FoundMention, sentence: int, kind: str | None) -> Mention:
     start, end = document.tokens[found.first].start, document.tokens[found.last].end
     return Mention(
         start=start,
         end=end,
         text=document.text[start:end],
         tokens=(found.first, found.last + 1),
-        sentence=found.sentence,
+        sentence=sentence,
         entity=str(found.entity + 1),
         type=kind,
         confidence=found.confidence,

@@ -1,8 +1,8 @@
 """The block-causal encoder as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
 
 Inputs: ``ids`` (n), ``positions`` (n), ``mask`` (n, capacity + n; added to attention scores) and, layer by layer,
-``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``vectors`` (n, width) and
-``added``, keys and values of the n sub-words, stacked (2 x layers, heads, n, width of a head).
+``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``vectors`` (n, width)
+and ``added``, keys and values of the n sub-words, stacked (2 x layers, heads, n, width of a head).
 
 Past and present keys are never joined: their scores are, which are small. Int8 weights have a scale per column and
 are limited to 7 bits, because processors without VNNI add pairs of products in 16 bits.
@@ -11,6 +11,7 @@ are limited to 7 bits, because processors without VNNI add pairs of products in 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ class _Graph:
         self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def node(self, operator: str, *inputs: str, name: str, domain: str = "", **attributes: object) -> str:
+    def node(self, operator: str, *inputs: str, name: str, domain: str = "", **attributes: Any) -> str:
         self.nodes.append(helper.make_node(operator, list(inputs), [name], name, domain=domain, **attributes))
         return name
 
@@ -74,7 +75,8 @@ class _Graph:
         floats = self.node("Cast", picked, name=f"{name}.floats", to=TensorProto.FLOAT)
         return self.node("Mul", floats, scales, name=name)
 
-    def norm(self, source: str, weight: Floats, bias: Floats, epsilon: float, name: str) -> str:
+    def norm(self, source: str, weights: tuple[Floats, Floats], epsilon: float, name: str) -> str:
+        weight, bias = weights
         return self.node(
             "LayerNormalization",
             source,
@@ -104,9 +106,8 @@ def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProt
     words = graph.rows(weights["embeddings.word_embeddings.weight"], "ids", "words")
     places = graph.node("Gather", graph.constant("places.table", position_table), "positions", name="places")
     total = graph.node("Add", words, places, name="embedded")
-    hidden = graph.norm(
-        total, *(weights[f"embeddings.LayerNorm.{p}"] for p in ("weight", "bias")), sizes.epsilon, "layer.start"
-    )
+    start_norm = weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"]
+    hidden = graph.norm(total, start_norm, sizes.epsilon, "layer.start")
     added = []
     for number in range(sizes.layers):
         prefix, name = f"encoder.layer.{number}.", f"layer.{number}"
@@ -143,13 +144,13 @@ def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProt
         flat = graph.node("Reshape", turned, together, name=f"{name}.attended.flat")
         out = graph.linear(flat, *matrix("attention.output.dense"), f"{name}.attention")
         residual = graph.node("Add", out, hidden, name=f"{name}.attention.residual")
-        hidden = graph.norm(residual, *norm_weights("attention.output"), sizes.epsilon, f"{name}.attention.norm")
+        hidden = graph.norm(residual, norm_weights("attention.output"), sizes.epsilon, f"{name}.attention.norm")
         inner = graph.linear(hidden, *matrix("intermediate.dense"), f"{name}.inner")
         inner = graph.node("Gelu", inner, name=f"{name}.inner.gelu")
         out = graph.linear(inner, *matrix("output.dense"), f"{name}.out")
         residual = graph.node("Add", out, hidden, name=f"{name}.out.residual")
         last = number == sizes.layers - 1
-        hidden = graph.norm(residual, *norm_weights("output"), sizes.epsilon, "vectors" if last else f"{name}.norm")
+        hidden = graph.norm(residual, norm_weights("output"), sizes.epsilon, "vectors" if last else f"{name}.norm")
     lifted = [graph.node("Unsqueeze", part, zero, name=f"{part}.lifted") for part in added]
     graph.node("Concat", *lifted, name="added", axis=0)
 
