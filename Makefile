@@ -1,0 +1,48 @@
+# make demo: the tool on an example. make test: lint, types, all tests. Both set up .venv on their first run.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint types unit format wheel clean
+
+demo: $(VENV)/.installed
+	$(BIN)/incoref --version
+	$(BIN)/incoref score examples/scoring/key.conll examples/scoring/response.conll
+
+test: lint types unit
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.installed-dev
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+wheel: $(VENV)/.made
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.made:
+	@PYTHON="$(PYTHON)" .ci/make-venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing incoref into $(VENV) …"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "Installing incoref with what its tests need into $(VENV): this takes a few minutes the first time …"
+	@$(PIP) --editable '.[dev,train,eval]'
+	@touch $@ $(VENV)/.installed
