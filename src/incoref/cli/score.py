@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from incoref.cli._tables import print_table
 from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
@@ -120,25 +121,22 @@ def _as_json(result: Result, wanted: list[str]) -> dict[str, Any]:
 
 
 def _print_tables(total: Result, single: dict[str, Result], wanted: list[str]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
     if single:
-        table = Table("document", *(TITLES[name] for name in wanted), box=None, caption="F1", caption_justify="left")
-        for column in table.columns[1:]:
-            column.justify = "right"
-        for id, result in single.items():
-            table.add_row(id, *(f"{_row(result, name)[2]:.2f}" for name in wanted))
-        console.print(table)
-        console.print()
-    table = Table("metric", "recall", "precision", "F1", box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name in wanted:
-        table.add_row(TITLES[name], *(f"{figure:.2f}" for figure in _row(total, name)))
-    console.print(table)
-    console.print(f"documents: {total.documents}", highlight=False)
+        titles = [TITLES[name] for name in wanted]
+        print_table(
+            [
+                ["F1", *titles],
+                *([id, *(f"{_row(result, name)[2]:.2f}" for name in wanted)] for id, result in single.items()),
+            ]
+        )
+        print()
+    print_table(
+        [
+            ["", "recall", "precision", "F1"],
+            *([TITLES[name], *(f"{figure:.2f}" for figure in _row(total, name))] for name in wanted),
+        ]
+    )
+    print(f"documents: {total.documents}")
 
 
 def _row(result: Result, name: str) -> tuple[float, float, float]:

@@ -130,7 +130,8 @@ def token_clusters(document: Document) -> list[list[tuple[int, int]]]:
     return [[mention.tokens for mention in entity.mentions] for entity in document.entities]
 
 
-class _Counts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Counts:
     """Numerators and denominators of recall and precision."""
 
     recall_part: float = 0
@@ -138,8 +139,13 @@ class _Counts(NamedTuple):
     precision_part: float = 0
     precision_whole: float = 0
 
-    def __add__(self, other: tuple[float, ...]) -> _Counts:  # type: ignore[override]
-        return _Counts(*map(sum, zip(self, other, strict=True)))
+    def __add__(self, other: _Counts) -> _Counts:
+        return _Counts(
+            self.recall_part + other.recall_part,
+            self.recall_whole + other.recall_whole,
+            self.precision_part + other.precision_part,
+            self.precision_whole + other.precision_whole,
+        )
 
     def score(self) -> Score:
         recall = self.recall_part / self.recall_whole if self.recall_whole else 0.0

@@ -77,9 +77,16 @@ def test_dropping_singletons(files: tuple[Path, Path]) -> None:
 
 def test_table(files: tuple[Path, Path]) -> None:
     lines = score(*files).stdout.splitlines()
-    assert lines[0].split() == ["metric", "recall", "precision", "F1"]
+    assert lines[0].split() == ["recall", "precision", "F1"]
     assert lines[1].split() == ["MUC", "75.00", "100.00", "85.71"]
     assert lines[-1] == "documents: 2"
+
+
+def test_long_names_break_no_line(tmp_path: Path) -> None:
+    name = "a/very/long/name" * 10
+    file = tmp_path / "file.conll"
+    file.write_text(conll((name, "1 1")))
+    assert name in score(file, file, "--per-document").stdout.splitlines()[1]
 
 
 def test_directories(tmp_path: Path, files: tuple[Path, Path]) -> None:
