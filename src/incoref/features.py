@@ -26,6 +26,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from incoref.entityrow import EntityRow
+
 
 class Match(IntEnum):
     """How alike two mentions' words are; the higher, the more alike."""
@@ -142,6 +144,11 @@ class MentionFacts:
     """Class of the pronoun that it is, or 0."""
     speaker: str | None
 
+    @property
+    def says_i(self) -> bool:
+        """Whether its speaker speaks of themselves alone."""
+        return self.pronoun == _FIRST_PERSON
+
 
 def head_of(words: Sequence[str]) -> int:
     """Place of the head word by a rule of thumb: the last word before what follows a noun."""
@@ -201,6 +208,63 @@ class EntityFacts:
         twin._speakers = self._speakers.copy()
         twin._names = self._names.copy()
         return twin
+
+    @property
+    def mentions(self) -> int:
+        """How many mentions have been added, those of entities that are gone included."""
+        return self._mentions
+
+    def rows(self) -> list[EntityRow]:
+        """The facts of each entity apart."""
+        strings: list[set[str]] = [set() for _ in range(len(self))]
+        heads: list[set[str]] = [set() for _ in range(len(self))]
+        for index, found in ((self._strings, strings), (self._heads, heads)):
+            for key, entities in index.items():
+                for entity in entities:
+                    found[entity].add(key)
+        names = {_NOBODY: None, **{number: name for name, number in self._speakers.items()}}
+        return [
+            EntityRow(
+                count=row[_COUNT],
+                latest=row[_LATEST],
+                sentence=row[_SENTENCE],
+                first=row[_FIRST],
+                speaker=names[row[_SPEAKER]],
+                pronouns=row[_PRONOUN_BITS],
+                i_of=names[row[_FIRST_PERSON_OF]],
+                i_turn=row[_FIRST_PERSON_TURN],
+                you_by=names[row[_SECOND_PERSON_BY]],
+                you_turn=row[_SECOND_PERSON_TURN],
+                strings=frozenset(strings[entity]),
+                heads=frozenset(heads[entity]),
+                contents=self._contents[entity],
+            )
+            for entity, row in enumerate(self._numbers.T.tolist())
+        ]
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[EntityRow], mentions: int) -> EntityFacts:
+        """Of these entities in this order, after so many mentions; speakers whom none of them needs are forgotten."""
+        facts = cls()
+        facts._mentions = mentions
+        facts._numbers = np.zeros((len(_COLUMNS), len(rows)), np.int64)
+        for entity, row in enumerate(rows):
+            numbers = facts._numbers[:, entity]
+            numbers[_COUNT], numbers[_LATEST] = row.count, row.latest
+            numbers[_SENTENCE], numbers[_FIRST] = row.sentence, row.first
+            numbers[_PRONOUN_BITS] = row.pronouns
+            numbers[_SPEAKER] = facts._speaker_number(row.speaker)
+            numbers[_FIRST_PERSON_OF], numbers[_FIRST_PERSON_TURN] = facts._speaker_number(row.i_of), row.i_turn
+            numbers[_SECOND_PERSON_BY], numbers[_SECOND_PERSON_TURN] = facts._speaker_number(row.you_by), row.you_turn
+            for index, keys in (
+                (facts._strings, row.strings),
+                (facts._heads, row.heads),
+                (facts._words, frozenset[str]().union(*row.contents)),
+            ):
+                for key in keys:
+                    _put(index, key, entity)
+            facts._contents.append(row.contents)
+        return facts
 
     def classes(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
