@@ -1,8 +1,8 @@
 """How a document is cut for the paper's model: encoder pieces, detector chunks, batches between gradient cuts.
 
-A *piece* is what the encoder reads at once, with some cached tokens before it. A *chunk* is a stretch across whose end
-no mention stays open. A *batch* is a stretch whose gradients are computed together. All are ranges of sentences, so
-this module knows no tokens but their number.
+A *piece* is what the encoder reads at once, with some cached tokens before it. A *chunk* is a stretch across whose
+end no mention stays open. A *batch* is a stretch whose gradients are computed together. All are ranges of sentences,
+so this module knows no tokens but their number.
 """
 
 from __future__ import annotations

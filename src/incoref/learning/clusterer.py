@@ -47,21 +47,17 @@ def pairs_of(entity_of: np.ndarray, founded: int = 0) -> Pairs:
 
     When a document is read in parts, ``founded`` entities exist before this one: their states come first.
     """
-    mentions, entities, states = [], [], []
-    latest = np.arange(founded)  # the latest state of each entity
-    for mention, entity in enumerate(entity_of):
-        mentions.append(np.full(len(latest), mention))
-        entities.append(np.arange(len(latest)))
-        states.append(latest)
-        if entity == len(latest):
-            latest = np.append(latest, founded + mention)
-        else:
-            latest = latest.copy()
-            latest[entity] = founded + mention
-    if not mentions:
-        nothing = np.zeros(0, np.int64)
-        return Pairs(nothing, nothing, nothing)
-    return Pairs(np.concatenate(mentions), np.concatenate(entities), np.concatenate(states))
+    newest = np.maximum.accumulate(np.concatenate([[founded - 1], entity_of]))
+    before = newest[:-1] + 1  # entities before each mention
+    ends = np.cumsum(before)
+    starts = ends - before
+    states = np.zeros(before.sum(), np.int64)
+    latest = np.arange(newest[-1] + 1)  # the latest state of each entity
+    for mention, (entity, start, end) in enumerate(zip(entity_of.tolist(), starts, ends, strict=True)):
+        states[start:end] = latest[: end - start]
+        latest[entity] = founded + mention
+    mentions = np.repeat(np.arange(len(entity_of)), before)
+    return Pairs(mentions, np.arange(len(states)) - starts[mentions], states)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +99,11 @@ class Clusterer(nn.Module):
         inside = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + np.repeat(first, widths)
         token = torch.from_numpy(inside)
         score = self.attention(vectors).squeeze(-1).index_select(0, token)
-        highest = torch.full((len(first),), -torch.inf).scatter_reduce(0, span, score.detach(), "amax")
+        highest = score.new_full((len(first),), -torch.inf).scatter_reduce(0, span, score.detach(), "amax")
         weight = torch.exp(score - highest.index_select(0, span))
-        total = torch.zeros(len(first)).index_add(0, span, weight)
+        total = score.new_zeros(len(first)).index_add(0, span, weight)
         weighted = vectors.index_select(0, token) * (weight / total.index_select(0, span))[:, None]
-        mean = torch.zeros(len(first), vectors.shape[1]).index_add(0, span, weighted)
+        mean = vectors.new_zeros(len(first), vectors.shape[1]).index_add(0, span, weighted)
         parts = [
             vectors.index_select(0, torch.from_numpy(first)),
             vectors.index_select(0, torch.from_numpy(last)),
@@ -149,8 +145,8 @@ class Clusterer(nn.Module):
     ) -> Tensor:
         """Scores of all pairs, (P,).
 
-        Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need no
-        more, and each block is computed again in the backward pass.
+        Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need
+        no more, and each block is computed again in the backward pass.
         """
         mention, state = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.state)
         of_mention = self.hidden.part("mention", spans) + self.hidden.bias
@@ -166,7 +162,9 @@ class Clusterer(nn.Module):
             out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
             return out
 
-        inner_values = 4 * spans.shape[1] + 5 * self.sizes.hidden + 2 * self.pair_features.width  # of a pair, at the peak
+        inner_values = (
+            4 * spans.shape[1] + 5 * self.sizes.hidden + 2 * self.pair_features.width
+        )  # of a pair, at the peak
         block = max(1, memory_cap // (inner_values * spans.element_size()))
         if len(mention) <= block:
             return scores(mention, state, classes)
@@ -183,12 +181,12 @@ def clustering_loss(
 ) -> Tensor:
     """Cross-entropy of each mention's choice among the entities before it and a new one, (M,).
 
-    ``new`` is the score of founding an entity: the paper's constant, or one score a mention. ``founded`` entities exist
-    before the first mention.
+    ``new`` is the score of founding an entity: the paper's constant, or one score a mention. ``founded`` entities
+    exist before the first mention.
     """
     count = len(entity_of)
     entities = int(entity_of.max(initial=founded - 1)) + 1
-    table = torch.full((count, entities + 1), -torch.inf)
+    table = scores.new_full((count, entities + 1), -torch.inf)
     place = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.entity)
     table = table.index_put(place, scores)
     table[:, entities] = new

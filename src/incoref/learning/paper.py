@@ -1,7 +1,7 @@
 """The paper's model, and its teacher-forced loss without an action loop.
 
-A document is read batch by batch (``chunks.py``); what goes from one batch to the next is a ``Carry``, without
-gradients. The same weights run step by step in ``definition.py``, which is what all this must equal.
+A document is read batch by batch (``chunks.py``); what goes from one batch to the next has no gradients. The same
+weights run step by step in ``definition.py``, which is what all this must equal.
 """
 
 from __future__ import annotations
@@ -13,22 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from incoref.learning.chunks import Batch, plan, seen_before
-from incoref.learning.clusterer import Clusterer, ClustererSizes, Founded, Pairs, clustering_loss, pairs_of
-from incoref.learning.derivation import Derivation, derive
+from incoref.learning.clusterer import Clusterer, ClustererSizes, Founded, clustering_loss
+from incoref.learning.derivation import Ints
 from incoref.learning.detector import Detector, DetectorSizes
+from incoref.learning.paper_batches import PaperBatch, paper_batches
 from incoref.learning.paper_config import PaperConfig
-from incoref.learning.paper_document import PaperDocument, split_actions, stretches
-from incoref.learning.paper_features import (
-    LINKED,
-    NEW,
-    START,
-    count_class,
-    distance_class,
-    speaker_class,
-    span_width_class,
-    stack_width_class,
-)
+from incoref.learning.paper_document import PaperDocument
 from incoref.learning.xlnet import Memory, encode, new_xlnet
 
 
@@ -45,33 +35,22 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Carry:
-    """What a batch hands to the next one."""
+class Limits:
+    """How much may be kept for the backward pass; the rest is computed again."""
 
-    memory: Memory | None
-    history: Tensor | None  # (2, history): the action LSTM's h and c; None: the learned start
-    founded: Founded | None
-    latest: np.ndarray  # (E,) number of each entity's latest mention in the document
-    mentions: int = 0
-    tokens: int = 0
-    steps: int = 0
-    previous: int = START
+    recompute_above: int = 2048
+    """In batches of more encoder tokens, only the input of each encoder layer is kept."""
+    clusterer_bytes: int = 1 << 30
+    """For the inner values of the clusterer's scorer."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchScores:
-    """All scores of a batch under gold actions."""
-
-    derivation: Derivation
-    actions: Tensor  # (T, 4), legal or not
-    pairs: Pairs
-    clusters: Tensor  # (P,)
-    entity_of: np.ndarray  # (M,) gold
-    founded: int  # entities before the batch
+_LIMITS = Limits()
 
 
 class PaperModel(nn.Module):
     """Encoder, detector and clusterer; in reference mode the latter two share their width and genre embeddings."""
+
+    action_weights: Tensor
 
     def __init__(self, config: PaperConfig) -> None:
         super().__init__()
@@ -110,73 +89,66 @@ class PaperModel(nn.Module):
             self.clusterer.pair_features.tables["genre"] = self.detector.features.tables["genre"]
         self.register_buffer("action_weights", torch.tensor(config.action_weights), persistent=False)
 
-    def losses(
-        self, document: PaperDocument, *, recompute_above: int = 2048, memory_cap: int = 1 << 30
-    ) -> Iterator[Loss]:
-        """The loss of a document, batch by batch: call ``backward`` on each before the next, or add them up.
-
-        Batches of more than ``recompute_above`` encoder tokens keep only the input of each encoder layer for the
-        backward pass; ``memory_cap`` is the clusterer's, in bytes.
-        """
-        batches = plan(document.lengths, self.config)
-        weight_of_all = self._weight_of_all(document)
-        for scores, carry in self.scores(document, batches, recompute_above, memory_cap):
-            gold = torch.from_numpy(scores.derivation.action)
-            legal = torch.from_numpy(scores.derivation.legal)
-            detection = nn.functional.cross_entropy(
-                scores.actions.masked_fill(~legal, -torch.inf), gold, reduction="none"
-            )
-            clustering = clustering_loss(
-                scores.clusters, self.config.new_score, scores.pairs, scores.entity_of, scores.founded
-            ).sum()
+    def losses(self, document: PaperDocument, limits: Limits = _LIMITS) -> Iterator[Loss]:
+        """The loss of a document, batch by batch: call ``backward`` on each before the next, or add them up."""
+        batches = paper_batches(document, self.config)
+        weight_of_all = self.action_weights[self._tensor(np.asarray(document.actions, np.int64))].sum()
+        memory, history, founded = None, None, None
+        for batch in batches:
+            vectors, memory = self._vectors(batch, memory, limits)
+            detection = self._detection(vectors, batch, document.genre, history)
+            clustering, founded = self._clustering(vectors, batch, document.genre, founded, limits)
             if self.config.reference:
                 yield Loss(
                     detection.sum() / len(document.actions) / len(batches),
-                    clustering / max(carry.mentions, 1) / len(batches),
+                    clustering.sum() / max(batch.mentions_so_far, 1) / len(batches),
                 )
             else:
+                weights = self.action_weights[self._tensor(batch.derivation.action)]
                 yield Loss(
-                    (detection * self.action_weights[gold]).sum() / weight_of_all,
-                    clustering / max(len(document.entity_of), 1),
+                    (detection * weights).sum() / weight_of_all, clustering.sum() / max(len(document.entity_of), 1)
                 )
+                history = self.detector.history_after(batch.derivation.action, history)
 
-    def _weight_of_all(self, document: PaperDocument) -> Tensor:
-        gold = torch.tensor([int(action) for action in document.actions], device=self.action_weights.device)
-        return self.action_weights[gold].sum()
+    def _vectors(self, batch: PaperBatch, memory: Memory | None, limits: Limits) -> tuple[Tensor, Memory]:
+        """Vectors of a batch's buffer tokens, (N, vector), and the encoder's memory after it."""
+        recompute = len(batch.ids) > limits.recompute_above
+        vectors, memory = encode(self.encoder, self._tensor(batch.ids), batch.lengths, batch.seen, memory, recompute)
+        return vectors if batch.buffer is None else vectors.index_select(0, self._tensor(batch.buffer)), memory
 
-    def scores(
-        self, document: PaperDocument, batches: list[Batch], recompute_above: int = 2048, memory_cap: int = 1 << 30
-    ) -> Iterator[tuple[BatchScores, Carry]]:
-        """All scores under gold actions, batch by batch, and what is carried on after each batch."""
-        lengths = [length for batch in batches for chunk in document.chunk_lengths(batch) for length in self._cut(chunk)]
-        actions = iter(split_actions(document.actions, lengths))
-        carry = Carry(None, None, None, np.zeros(0, np.int64))
-        for batch in batches:
-            vectors, memory = self._vectors(document, batch, carry.memory, recompute_above)
-            chunks = [self._cut(length) for length in document.chunk_lengths(batch)]
-            parts = [(length, next(actions)) for chunk in chunks for length in chunk]
-            derivation = derive(parts)
-            chunk_of_step = np.repeat(
-                np.arange(len(chunks)), [sum(derivation.chunk_steps[i] for i in rows) for rows in _rows(chunks)]
-            )
-            found, carry = self._batch(
-                document, batch, vectors, memory, derivation, chunk_of_step[derivation.found_at], carry, memory_cap
-            )
-            yield found, carry
+    def _detection(self, vectors: Tensor, batch: PaperBatch, genre: int, history: Tensor | None) -> Tensor:
+        """Cross-entropy of every gold action among the legal ones, (T,)."""
+        derivation = batch.derivation
+        classes = {"width": self._tensor(batch.width), "genre": self._constant(genre, len(derivation))}
+        scores = self.detector(vectors, derivation, np.asarray([len(derivation)]), classes, history)
+        masked = scores.masked_fill(~torch.from_numpy(derivation.legal).to(scores.device), -torch.inf)
+        return nn.functional.cross_entropy(masked, self._tensor(derivation.action), reduction="none")
 
-    def _cut(self, length: int) -> tuple[int, ...]:
-        return stretches(length, self.config)
+    def _clustering(
+        self, vectors: Tensor, batch: PaperBatch, genre: int, founded: Tensor | None, limits: Limits
+    ) -> tuple[Tensor, Tensor | None]:
+        """Cross-entropy of every mention's gold entity, (M,), and the vectors of all entities after the batch."""
+        derivation, clustering = batch.derivation, batch.clustering
+        if not len(derivation.first):
+            return vectors.new_zeros(0), founded
+        span_classes = {"width": self._tensor(batch.span_width), "speaker": self._tensor(batch.speaker)}
+        spans = self.clusterer.spans(vectors, derivation.first, derivation.last, span_classes)
+        before = None if founded is None else Founded(founded, clustering.founded)
+        states = self.clusterer.entity_states(spans, clustering.entity_of, before)
+        classes = {
+            "count": self._tensor(clustering.count),
+            "distance": self._tensor(clustering.distance),
+            "previous": self._tensor(clustering.previous),
+            "genre": self._constant(genre, len(clustering.count)),
+        }
+        scores = self.clusterer(spans, states, clustering.pairs, classes, limits.clusterer_bytes)
+        loss = clustering_loss(
+            scores, self.config.new_score, clustering.pairs, clustering.entity_of, len(clustering.founded)
+        )
+        return loss, states.detach()[self._tensor(clustering.latest_states)]
 
-    def _vectors(
-        self, document: PaperDocument, batch: Batch, memory: Memory | None, recompute_above: int
-    ) -> tuple[Tensor, Memory]:
-        """Vectors of a batch's buffer tokens, (N, vector)."""
-        device = self.action_weights.device
-        ids = torch.tensor(document.ids_of(batch.first, batch.end), device=device)
-        cached = 0 if memory is None else len(memory[0])
-        seen = seen_before(document.lengths, batch.pieces, cached)
-        lengths = [sum(document.lengths[piece.first : piece.end]) for piece in batch.pieces]
-        encoded, memory = encode(self.encoder, ids, lengths, seen, memory, len(ids) > recompute_above)
-        if document.buffer is None:
-            return encoded, memory
-        return encoded.index_select(0, torch.tensor(document.buffer_of(batch), device=device)), memory
+    def _tensor(self, values: Ints) -> Tensor:
+        return torch.from_numpy(values).to(self.action_weights.device)
+
+    def _constant(self, value: int, count: int) -> Tensor:
+        return torch.full((count,), value, dtype=torch.long, device=self.action_weights.device)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incoref.learning.chunks import Batch, plan, seen_before
+from incoref.learning.chunks import plan, seen_before
 from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, Ints, derive
 from incoref.learning.paper_config import PaperConfig
@@ -27,24 +27,31 @@ from incoref.learning.paper_features import (
 
 
 @dataclass(frozen=True, slots=True)
+class Clustering:
+    """A batch's M mentions and P (mention, entity) pairs, when E entities were founded before it."""
+
+    entity_of: Ints  # (M,) gold entity
+    founded: Ints  # (E,) mentions of each entity before the batch
+    pairs: Pairs
+    count: Ints  # (P,) class of the entity's mentions
+    distance: Ints  # (P,) class of the mentions since its last one
+    previous: Ints  # (P,) class of the clustering action before the mention
+    latest_states: Ints  # state of every entity after the batch, as numbered in ``pairs``
+
+
+@dataclass(frozen=True, slots=True)
 class PaperBatch:
-    """One batch: n encoder tokens, T steps, M mentions, P (mention, entity) pairs, E entities founded before it."""
+    """One batch: n encoder tokens, T steps, M mentions."""
 
     ids: Ints  # (n,) encoder input
     lengths: tuple[int, ...]  # encoder tokens of each piece
     seen: tuple[int, ...]  # cached tokens before each piece
     buffer: Ints | None  # which of the n are buffer tokens; None: all
     derivation: Derivation
-    width: Ints  # (T,) classes of the stack's width
-    span_width: Ints  # (M,) classes
-    speaker: Ints  # (M,) classes
-    entity_of: Ints  # (M,) gold entity
-    founded: Ints  # (E,) mentions of the entities founded before
-    pairs: Pairs
-    count: Ints  # (P,) classes
-    distance: Ints  # (P,) classes
-    previous: Ints  # (P,) classes
-    latest_states: Ints  # (entities after the batch,) state of each, as numbered in ``pairs``
+    width: Ints  # (T,) class of the stack's width
+    span_width: Ints  # (M,) class
+    speaker: Ints  # (M,) class
+    clustering: Clustering
     mentions_so_far: int  # of the document, this batch included
 
 
@@ -52,33 +59,75 @@ def paper_batches(document: PaperDocument, config: PaperConfig) -> list[PaperBat
     """The batches of a document that has gold actions."""
     batches = plan(document.lengths, config)
     chunks = [[stretches(length, config) for length in document.chunk_lengths(batch)] for batch in batches]
-    lengths = [length for batch_chunks in chunks for chunk in batch_chunks for length in chunk]
+    lengths = [length for of_batch in chunks for chunk in of_batch for length in chunk]
     actions = iter(split_actions(document.actions, lengths))
-    entities = _Entities(np.asarray(document.entity_of, np.int64), config)
+    entity_of = np.asarray(document.entity_of, np.int64)
+    previous = _previous(entity_of)
+    counts, latest = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of the entities so far
     found = []
-    cached, token, previous = 0, 0, START
-    for batch, batch_chunks in zip(batches, chunks, strict=True):
-        derivation = derive([(length, next(actions)) for chunk in batch_chunks for length in chunk])
-        chunk_tokens = np.cumsum([sum(chunk) for chunk in batch_chunks])
-        chunk_of_mention = np.searchsorted(chunk_tokens, derivation.last, side="right")
+    cached, token, mention = 0, 0, 0
+    for batch, of_batch in zip(batches, chunks, strict=True):
+        derivation = derive([(length, next(actions)) for chunk in of_batch for length in chunk])
+        mentions = slice(mention, mention + len(derivation.first))
+        if config.reference:
+            ends = np.cumsum([sum(chunk) for chunk in of_batch])
+            previous[mentions][_first_of_each(np.searchsorted(ends, derivation.last, side="right"))] = START
+        clustering = _clustering(entity_of[mentions], counts, latest, previous[mentions], mention, config)
         speakers = np.asarray(document.speakers_of(batch), np.int64)
-        lengths_of_pieces = [sum(document.lengths[piece.first : piece.end]) for piece in batch.pieces]
-        seen = seen_before(document.lengths, batch.pieces, cached)
-        clusters = entities.read(chunk_of_mention, previous)
+        piece_lengths = tuple(sum(document.lengths[piece.first : piece.end]) for piece in batch.pieces)
+        seen = tuple(seen_before(document.lengths, batch.pieces, cached))
         found.append(
             PaperBatch(
                 ids=np.asarray(document.ids_of(batch.first, batch.end), np.int64),
-                lengths=tuple(lengths_of_pieces),
-                seen=tuple(seen),
-                buffer=_buffer(document, batch),
+                lengths=piece_lengths,
+                seen=seen,
+                buffer=None if document.buffer is None else np.asarray(document.buffer_of(batch), np.int64),
                 derivation=derivation,
                 width=stack_width_class(derivation.width, derivation.token + token, config),
                 span_width=span_width_class(derivation.last - derivation.first, config),
                 speaker=speaker_class(speakers[derivation.last], config),
-                **clusters.fields,
+                clustering=clustering,
+                mentions_so_far=mentions.stop,
             )
         )
-        previous = clusters.previous
-        cached = seen[-1] + lengths_of_pieces[-1]
-        token += len(speakers)
+        counts = np.bincount(entity_of[: mentions.stop], minlength=len(counts))
+        latest = np.append(latest, np.arange(mention, mentions.stop))[clustering.latest_states]
+        cached, token, mention = seen[-1] + piece_lengths[-1], token + len(speakers), mentions.stop
     return found
+
+
+def _previous(entity_of: Ints) -> Ints:
+    """The clustering action before each mention of a document."""
+    newest = np.maximum.accumulate(np.concatenate([[-1], entity_of]))
+    actions = np.where(np.diff(newest) > 0, NEW, LINKED)
+    return np.concatenate([[START], actions])[:-1] if len(entity_of) else actions
+
+
+def _first_of_each(group: Ints) -> Ints:
+    return np.flatnonzero(np.diff(group, prepend=-1))
+
+
+def _clustering(
+    entity_of: Ints, counts: Ints, latest: Ints, previous: Ints, mention: int, config: PaperConfig
+) -> Clustering:
+    """Mentions from number ``mention`` on; ``counts`` and ``latest`` mention of the entities before it."""
+    founded, new = len(counts), np.arange(mention, mention + len(entity_of))
+    pairs = pairs_of(entity_of, founded)
+    order = np.argsort(entity_of, kind="stable")
+    rank = np.empty_like(order)  # mentions of the same entity before each, in this batch
+    sizes = np.bincount(entity_of, minlength=founded)
+    rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    before = np.append(counts, np.zeros(len(sizes) - founded, np.int64))
+    state_count = np.append(counts, before[entity_of] + rank + 1)
+    state_mention = np.append(latest, new)
+    latest_states = np.arange(len(sizes))
+    latest_states[entity_of] = founded + np.arange(len(entity_of))  # of repeated entities the last assignment stays
+    return Clustering(
+        entity_of=entity_of,
+        founded=counts,
+        pairs=pairs,
+        count=count_class(state_count[pairs.state], config),
+        distance=distance_class(new[pairs.mention] - state_mention[pairs.state], config),
+        previous=previous[pairs.mention],
+        latest_states=latest_states,
+    )

@@ -1,7 +1,7 @@
 """XLNet with recurrence, for training: a whole batch of pieces in one pass, layer by layer.
 
-transformers runs XLNet's recurrence piece by piece, and projects the cached tokens anew for each. But a cached token's
-vector at a layer is that layer's input, without its gradient, so a layer can be computed for all pieces at
+transformers runs XLNet's recurrence piece by piece, and projects the cached tokens anew for each. But a cached
+token's vector at a layer is that layer's input, without its gradient, so a layer can be computed for all pieces at
 once: every token is projected twice (as a live token and as a cached one), and each piece attends to its own tokens
 and to the cached ones before it. Values and gradients are those of transformers' recurrence.
 

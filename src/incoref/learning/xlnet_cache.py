@@ -136,3 +136,16 @@ def _linear(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
         return lambda value: nn.functional.linear(value, kept, bias)
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 24)
     return lambda value: torch.ops.mkldnn._linear_pointwise(value, packed, bias, "none", [], "")
+
+
+class CachedReader:
+    """Reads one document piece by piece."""
+
+    def __init__(self, encoder: XLNetModel | CachedXLNet) -> None:
+        self._encoder = encoder if isinstance(encoder, CachedXLNet) else CachedXLNet(encoder)
+        self._cache = self._encoder.empty_cache()
+
+    def read(self, ids: Tensor, cache: int) -> Tensor:
+        """Vectors of the next piece, (n, d_model), which sees at most ``cache`` of the tokens before it."""
+        vectors, self._cache = self._encoder.encode(ids, self._cache.last(cache))
+        return vectors

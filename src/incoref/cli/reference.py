@@ -1,0 +1,80 @@
+"""Commands about the authors' program: check our implementation against its outputs, import its checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from incoref.errors import IncorefError, MissingExtra
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the tool."""
+    app.command("check-reference")(check_reference)
+    app.command("import-checkpoint")(import_checkpoint)
+
+
+def check_reference(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder with config.json, model.safetensors, documents.json, expected.json; or a folder of such."
+        ),
+    ],
+) -> None:
+    """Compare our implementation with the outputs of the authors' program, number by number."""
+    _need_torch("Checking against reference outputs")
+    from incoref.learning import reference
+
+    folders = (
+        [folder] if (folder / "config.json").is_file() else sorted(p.parent for p in folder.glob("*/config.json"))
+    )
+    if not folders:
+        raise IncorefError(f"{folder}: no reference outputs there; a folder of them has a config.json.")
+    failed = 0
+    for each in folders:
+        rows = reference.check_reference(each)
+        width = max(len(row.quantity) for row in rows)
+        print(f"{each.name:{width}}  largest difference  in document")
+        for row in rows:
+            failed += not row.passed
+            verdict = "" if row.passed else "  DIFFERENT"
+            print(f"{row.quantity:{width}}  {row.largest:18.1e}  {row.document:11}{verdict}")
+        print()
+    if failed:
+        raise IncorefError(f"{failed} of the quantities above differ by more than {reference.TOLERANCE:g}.")
+
+
+def import_checkpoint(
+    file: Annotated[Path, typer.Argument(help="A checkpoint of the authors' (model_*.bin).", dir_okay=False)],
+    out: Annotated[Path, typer.Argument(help="The model folder to write.", file_okay=False)],
+    setting: Annotated[
+        Literal["sent-inc", "k-sentence", "part-inc"], typer.Option(help="The encoder setting it was trained in.")
+    ] = "sent-inc",
+    k: Annotated[int, typer.Option(help="Sentences read at once in the k-sentence setting.", min=1)] = 1,
+    cache: Annotated[int, typer.Option(help="Cached tokens before a sentence in the sent-inc setting.", min=1)] = 384,
+    window: Annotated[int, typer.Option(help="Active and cached tokens in the k-sentence setting.", min=1)] = 512,
+) -> None:
+    """Turn a checkpoint of the authors' program into a model folder."""
+    _need_torch("Importing a checkpoint")
+    from incoref.learning import paper_checkpoint
+    from incoref.learning.paper_config import Setting
+
+    if out.exists() and any(out.iterdir()):
+        raise IncorefError(f"{out}: the folder is not empty; name another one or remove it first.")
+    model = paper_checkpoint.import_checkpoint(
+        file, setting=Setting(setting), k=k, window=window, cache=cache if setting == "sent-inc" else None
+    )
+    paper_checkpoint.save_paper_model(out, model)
+    size = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{out}: {size / 1e6:.1f}M parameters, {model.config.setting}, reference mode")
+
+
+def _need_torch(purpose: str) -> None:
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(error.name or "torch", "train", purpose) from error

@@ -1,0 +1,241 @@
+"""Checks our implementation number by number against what the authors' program computed.
+
+A folder of reference outputs holds ``config.json``, ``model.safetensors`` (under the authors' names),
+``documents.json`` and ``expected.json``. Free running goes through the step-by-step definition with cached keys and
+values; teacher forcing through the definition with the plain recurrence.
+
+The vectorised loss is compared with the definition, in double precision: in single precision the gradient through a
+long action history can depend on the order of additions by more than the tolerance.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from incoref.errors import FormatError
+from incoref.learning.authors_names import NEW_SCORE, gradients, load_authors_weights
+from incoref.learning.definition import Run, run
+from incoref.learning.paper import PaperModel
+from incoref.learning.paper_checkpoint import read_json, read_weights
+from incoref.learning.paper_config import Mode, PaperConfig, Setting
+from incoref.learning.paper_document import PaperDocument, number_entities
+from incoref.learning.xlnet_cache import CachedReader
+from incoref.transitions import Action
+
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The largest difference of one quantity over all documents; infinite where shapes or choices differ."""
+
+    quantity: str
+    largest: float = 0.0
+    document: int = 0
+    """Number of the document with the largest, from 0."""
+
+    @property
+    def passed(self) -> bool:
+        return self.largest <= TOLERANCE
+
+
+def check_reference(folder: Path) -> list[Difference]:
+    """The largest difference of every quantity in a folder of reference outputs."""
+    model = read_reference_model(folder)
+    documents = read_reference_documents(folder, model.config)
+    expected = read_json(folder / "expected.json")
+    if len(documents) != len(expected):
+        raise FormatError(f"{len(expected)} outputs for {len(documents)} documents", path=folder / "expected.json")
+    worst: dict[str, Difference] = {}
+    for number, (document, outputs) in enumerate(zip(documents, expected, strict=True)):
+        for quantity, largest in _differences(model, document, outputs):
+            known = worst.get(quantity)
+            if known is None or largest > known.largest:
+                worst[quantity] = Difference(quantity, largest, number)
+    return list(worst.values())
+
+
+def read_reference_model(folder: Path) -> PaperModel:
+    """The model of a folder of reference outputs, in reference mode."""
+    weights = read_weights(folder / "model.safetensors")
+    described = read_json(folder / "config.json")
+    if NEW_SCORE in weights:
+        described["new_cell_threshold"] = float(weights[NEW_SCORE])
+    model = PaperModel(_config(described, folder / "config.json"))
+    load_authors_weights(model, weights)
+    return model.eval()
+
+
+def _config(described: Mapping[str, Any], path: Path) -> PaperConfig:
+    try:
+        if described["ffnn_depth"] != 1 or described["mem_ffnn_depth"] != 1:
+            raise FormatError("scorers with other than one hidden layer are not the paper's", path=path)
+        name = described["setting"]
+        setting = Setting.PART_INC if name == "part-inc-segments" else Setting(name)
+        sent_inc = setting is Setting.SENT_INC
+        return PaperConfig(
+            mode=Mode.REFERENCE,
+            setting=setting,
+            k=described["k"] or 1,
+            window=described["mem_len"] if setting is Setting.K_SENTENCE else 512,
+            cache=described["mem_len"] if sent_inc else None,
+            stack_size=described["stack_hidden_size"],
+            history_size=described["action_hist_hidden_size"],
+            feature_size=described["feature_emb_size"],
+            detector_hidden=described["ffnn_size"],
+            clusterer_hidden=described["mem_ffnn_size"],
+            dropout=described["dropout_rate"],
+            genres=tuple(described["genres"]),
+            max_width=described["max_span_width"],
+            max_speakers=described["max_num_speakers"],
+            use_speakers=described["use_speaker_embeds"],
+            max_count=described["max_entity_count"],
+            max_distance=described["max_mention_distance"],
+            new_score=described["new_cell_threshold"],
+            xlnet=described["xlnet"],
+        )
+    except KeyError as error:
+        raise FormatError(f"the field {error} is missing", path=path) from error
+    except ValueError as error:
+        raise FormatError(str(error), path=path) from error
+
+
+def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDocument]:
+    """The documents of a folder of reference outputs, with their gold derivations."""
+    path = folder / "documents.json"
+    joined = read_json(folder / "config.json")["setting"] == "part-inc"
+    found = []
+    for number, described in enumerate(read_json(path)):
+        try:
+            sentences, speakers = described["sentences"], described["speakers"]
+            entity = {
+                tuple(span): of
+                for span, of in zip(described["gold_mentions"], described["gold_clusters"], strict=True)
+            }
+            if joined:
+                sentences, speakers = [_joined(sentences)], [_joined(speakers)]
+            actions = tuple(Action(code) for code in described["gold_actions"])
+            found.append(
+                PaperDocument(
+                    sentences=tuple(map(tuple, sentences)),
+                    speakers=tuple(map(tuple, speakers)),
+                    genre=described["genre"],
+                    actions=actions,
+                    entity_of=number_entities([entity[span] for span in _mentions(actions)]),
+                    name=str(number),
+                )
+            )
+        except (KeyError, ValueError) as error:
+            raise FormatError(f"document {number}: {error!r} is missing or wrong", path=path) from error
+    return found
+
+
+def _joined(rows: Iterable[Sequence[int]]) -> list[int]:
+    return [value for row in rows for value in row]
+
+
+def _mentions(actions: Iterable[Action]) -> Iterable[tuple[int, int]]:
+    """The mentions of a derivation, in its order; whether its actions are legal is checked when it is replayed."""
+    token, stack = 0, []
+    for action in actions:
+        if action is Action.ADVANCE:
+            token += 1
+        elif action is Action.PUSH:
+            stack.append(token)
+        else:
+            yield stack[-1], token
+            if action is Action.POP:
+                stack.pop()
+
+
+def _differences(
+    model: PaperModel, document: PaperDocument, expected: Mapping[str, Any]
+) -> Iterable[tuple[str, float]]:
+    wanted = expected["free_running"]
+    with torch.inference_mode():
+        found = run(model, document, gold=False, reader=CachedReader(model.encoder))
+    kept = [[list(span) for span in spans] for spans in found.clusters]
+    yield "free running: action logits", table_difference(_action_scores(found), wanted["action_logits"])
+    yield "free running: actions", _same([int(a) for a in found.actions], wanted["actions"])
+    yield "free running: clustering scores", table_difference(_cluster_scores(found), wanted["coref_scores"])
+    yield "free running: clustering choices", _same(found.choices, wanted["coref_actions"])
+    yield "free running: clusters", _same([spans for spans in kept if len(spans) > 1], wanted["clusters"])
+    yield "free running: clusters and singletons", _same(kept, wanted["all_clusters"])
+
+    wanted = expected["teacher_forced"]
+    model.zero_grad()
+    found = run(model, document, gold=True)
+    loss = torch.stack([loss.total for loss in found.losses]).sum()
+    loss.backward()
+    yield "teacher forced: action logits", table_difference(_action_scores(found), wanted["action_logits"])
+    yield "teacher forced: clustering scores", table_difference(_cluster_scores(found), wanted["coref_scores"])
+    yield "teacher forced: loss", difference(loss.item(), wanted["loss"])
+    yield "teacher forced: gradient norms", _gradient_difference(model, wanted["grad_norms"])
+
+    exact = copy.deepcopy(model).double()
+    exact.zero_grad()
+    stepwise = torch.stack([loss.total for loss in run(exact, document, gold=True).losses]).sum()
+    stepwise.backward()
+    wanted_gradients = gradients(exact)
+    exact.zero_grad()
+    total = 0.0
+    for part in exact.losses(document):
+        part.total.backward()
+        total += part.total.item()
+    yield "vectorised against step by step: loss", difference(total, stepwise.item())
+    yield "vectorised against step by step: gradients", _tensor_difference(gradients(exact), wanted_gradients)
+
+
+def difference(found: float | None, wanted: float | None) -> float:
+    """Absolute, or relative where the wanted value is larger than 1; infinite where only one is there."""
+    if found is None or wanted is None:
+        return 0.0 if found is wanted else math.inf
+    apart = abs(found - wanted) / max(1.0, abs(wanted))
+    return math.inf if math.isnan(apart) else apart
+
+
+def table_difference(found: Sequence[Sequence[float | None]], wanted: Sequence[Sequence[float | None]]) -> float:
+    """The largest difference of two tables; infinite where their shapes differ."""
+    if [len(row) for row in found] != [len(row) for row in wanted]:
+        return math.inf
+    pairs = zip(_flat(found), _flat(wanted), strict=True)
+    return max((difference(a, b) for a, b in pairs), default=0.0)
+
+
+def _flat(table: Sequence[Sequence[float | None]]) -> list[float | None]:
+    return [value for row in table for value in row]
+
+
+def _same(found: object, wanted: object) -> float:
+    return 0.0 if found == wanted else math.inf
+
+
+def _gradient_difference(model: PaperModel, wanted: Mapping[str, float | None]) -> float:
+    """Over all norms; a parameter without gradient counts as 0 on either side."""
+    found = {name: gradient.norm().item() for name, gradient in gradients(model).items()}
+    return max(difference(found.get(name, 0.0), wanted.get(name) or 0.0) for name in found.keys() | wanted.keys())
+
+
+def _tensor_difference(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
+    if found.keys() != wanted.keys():
+        return math.inf
+    apart = [((found[name] - wanted[name]).abs() / wanted[name].abs().clamp(min=1)).max().item() for name in wanted]
+    return max(apart, default=0.0)
+
+
+def _action_scores(found: Run) -> list[list[float | None]]:
+    return [
+        [None if math.isinf(score) else score for score in row] for row in torch.stack(found.action_scores).tolist()
+    ]
+
+
+def _cluster_scores(found: Run) -> list[list[float]]:
+    return [scores.tolist() for scores in found.cluster_scores]
