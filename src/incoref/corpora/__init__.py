@@ -1,37 +1,109 @@
-"""Annotated corpora and the formats they come in: reading, writing, guessing the format.
+"""Annotated corpora and the formats they come in: reading, writing, counting.
 
-``read(path)`` gives the documents of a file or directory, one after the other. A module a format turns text into
-documents and back and knows nothing of files; this one knows files and which formats there are.
+``read(path)`` gives the documents of a file or directory one after the other; ``write(documents, path, format)``
+writes them, all or nothing, and says what the format couldn't hold. A module a format turns text into documents and
+back and knows nothing of files; ``docs/formats.md`` describes them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+import re
+from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 
-from incoref.corpora._files import files_in, read_text
-from incoref.corpora._registry import FORMATS, format_named, guess
+from incoref.corpora._files import files_in, read_text, write_directory, write_file
+from incoref.corpora._losses import Loss, Losses
+from incoref.corpora._registry import FORMATS, Format, format_named, format_of_suffix, guess
+from incoref.corpora._stats import Statistics, statistics
 from incoref.errors import IncorefError
 from incoref.types import Document
 
-__all__ = ["FORMATS", "guess", "read"]
+__all__ = ["FORMATS", "Format", "Loss", "Statistics", "guess", "read", "statistics", "write"]
+
+_NOT_IN_FILE_NAME = re.compile(r'[/\\:*?"<>|\x00-\x1f]+')
 
 
 def read(path: Path | str, format: str | None = None) -> Iterator[Document]:
     """The documents of a file, or of a directory's files in order of their paths.
 
-    Without a format, each file's is guessed from its content.
+    Without a format, each file's is guessed from its content. In a directory, files are picked by how their names
+    end; plain text and transcripts only where nothing annotated is.
     """
     path = Path(path)
-    known = format_named(format) if format else None
-    files = [path]
-    if path.is_dir():
-        files = files_in(path, lambda file: file.name.lower().endswith(SUFFIXES))
-        if not files:
-            raise IncorefError(f"{path}: no file of a known format in this directory")
-    for file in files:
+    known = format_named(format) if format is not None else None
+    if known is not None and known.read is None:
+        raise IncorefError(f"the format {known.name} can be written but not read")
+    for file in _files(path, known) if path.is_dir() else [path]:
         text = read_text(file)
-        yield from (known or guess(text, file)).read(text, file)
+        reader = (known or guess(text, file)).read
+        assert reader is not None
+        yield from _without_garbage_collection(reader(text, file))
 
 
-SUFFIXES = (".conll", "_conll", ".conllu", ".conllua", ".jsonlines", ".jsonl", ".key", ".response")
+def _files(directory: Path, known: Format | None) -> list[Path]:
+    suffixes = known.suffixes if known else tuple(s for f in FORMATS.values() if f.read for s in f.suffixes)
+    files = files_in(directory, lambda file: file.name.lower().endswith(suffixes))
+    if known is None:
+        annotated = tuple(suffix for format in FORMATS.values() if format.annotated for suffix in format.suffixes)
+        files = [file for file in files if file.name.lower().endswith(annotated)] or files
+    if not files:
+        raise IncorefError(f"{directory}: no file whose name ends in {', '.join(sorted(set(suffixes)))}")
+    return files
+
+
+def _without_garbage_collection(documents: Iterator[Document]) -> Iterator[Document]:
+    """Values have no cycles; a collector that goes through them again and again costs a quarter of the time."""
+    while True:
+        enabled = gc.isenabled()
+        gc.disable()
+        try:
+            document = next(documents, None)
+        finally:
+            if enabled:
+                gc.enable()
+        if document is None:
+            return
+        yield document
+
+
+def write(documents: Iterable[Document], path: Path | str, format: str | None = None) -> list[Loss]:
+    """Write documents to a file, or to a directory a file each; returns what the format couldn't hold.
+
+    A directory is one that exists, or a path given as a string that ends in a slash; brat always needs one.
+    Nothing is left behind if anything goes wrong. Without a format, the path's suffix tells it.
+    """
+    to_directory = isinstance(path, str) and path.endswith("/")
+    path = Path(path)
+    known = format_named(format) if format is not None else format_of_suffix(path)
+    if known is None:
+        raise IncorefError(f"{path}: name the format to write; there are: {', '.join(FORMATS)}")
+    if known.write is None and known.write_files is None:
+        raise IncorefError(f"the format {known.name} can be read but not written")
+    losses = Losses()
+    if known.write_files is not None:
+        write_directory(path, known.write_files(_named(documents), losses))
+    elif known.write is not None and (to_directory or path.is_dir()):
+        pieces = ((name, "".join(known.write([document], losses))) for name, document in _named(documents))
+        write_directory(path, ((name + known.suffixes[0], content) for name, content in pieces))
+    elif known.write is not None:
+        write_file(path, known.write(_only_one(documents, path) if known.one_a_file else documents, losses))
+    return losses.report()
+
+
+def _named(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:
+    """Documents with names for their files, no two alike."""
+    used: set[str] = set()
+    for document in documents:
+        plain = _NOT_IN_FILE_NAME.sub("_", document.id).strip(" .") or "document"
+        name = plain if plain not in used else next(n for i in count(2) if (n := f"{plain}-{i}") not in used)
+        used.add(name)
+        yield name, document
+
+
+def _only_one(documents: Iterable[Document], path: Path) -> Iterator[Document]:
+    for number, document in enumerate(documents):
+        if number:
+            raise IncorefError(f"{path}: a file of plain text holds one document; name a directory for several")
+        yield document

@@ -1,28 +1,46 @@
-"""CoNLL-2012: one token a row, coreference brackets in the last column, documents between #begin and #end.
+"""CoNLL-2012: one word a row, coreference brackets in the last column, documents between #begin and #end.
 
 Reads any number of columns from five: the word is the fourth, the coreference the last, the speaker the tenth where
 there is one. The scorer's own test files, with nothing but document and coreference, are read too (words are ``_``).
-Knows nothing of files; see :mod:`incoref.corpora` for those.
+Part of speech, parse, lemma, frameset, sense, named entity and arguments of predicates stay in the token's attributes
+and are written back. Part n > 0 of a document is a document of its own, named ``name_n``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble
+from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble, make_token
+from incoref.corpora._brackets import TANGLED, Bracket, cells, tangled, whole_numbers
+from incoref.corpora._losses import IDS, SPACING, Keeps, Losses, is_space_joined
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Sentence, Token
 
 GENRES = frozenset({"bc", "bn", "mz", "nw", "pt", "tc", "wb"})
 """OntoNotes' genres, the first part of its documents' names."""
 
-_BEGIN = re.compile(r"#begin document \((?P<name>.*)\)\s*;?\s*(?:part\s+(?P<part>\S+))?\s*$")
-_SEGMENT = re.compile(r"\|?(?:\(([^()|\s]+)(\))?|([^()|\s]+)\))")
-_COLUMNS = {4: "xpos", 5: "parse", 6: "lemma", 7: "frameset", 8: "sense", 10: "ne"}
-_PLACEHOLDERS = frozenset({"-", "*", "_", ""})
-_NOTHING = frozenset({"-", "_", ""})
+PART, SPEAKER, ARGUMENTS = "part", "speaker", "arguments"
+"""Attributes: a document's part, a speaker other than the sentence's, a predicate's arguments between tabs."""
+
+_NAMES = ("xpos", "parse", "lemma", "frameset", "sense", "ne")
+"""Attributes in the fifth to ninth and in the eleventh column."""
+_FILLERS = ("-", "*", "-", "-", "-", "*")
+_SAYS_NOTHING = frozenset({"-", "*", "_", ""})
+_NO_MENTION = frozenset({"-", "_", ""})
+_BEGIN = re.compile(r"#begin document \((?P<name>.*)\)\s*;?\s*(?:part\s+(?P<part>\S+))?\s*")
+_BRACKET = re.compile(r"\|?(?:\(([^()|\s]+)(\))?|([^()|\s]+)\))")
+_PART_NUMBER = re.compile(r"0*[1-9][0-9]{0,8}")
+_WHITE_SPACE = re.compile(r"\s")
+_LINE_BREAK = re.compile(r"[\n\r]+")
+
+
+def genre_of(name: str) -> str | None:
+    """OntoNotes' genre, if the document is named as OntoNotes names its own: ``bc/cctv/00/cctv_0000``."""
+    first, slash, _ = name.partition("/")
+    return first if slash and first in GENRES else None
 
 
 def columns_of(row: str) -> list[str]:
@@ -47,133 +65,226 @@ def read(text: str, path: Path | str, columns_of: Callable[[str], list[str]] = c
                 raise FormatError("'#end document' without '#begin document'", path=path, line=line)
             yield reader.finish()
             reader = None
+        elif not row or row.isspace():
+            if reader is not None:
+                reader.end_sentence()
         elif reader is not None:
             reader.take(row, line)
-        elif row and not row.isspace():
+        else:
             raise FormatError("a row before '#begin document (name); part 000'", path=path, line=line)
     if reader is not None:
         raise FormatError("'#end document' is missing for the document that starts here", path=path, line=begun)
+    if not begun:
+        raise FormatError("no '#begin document (name); part 000' in the file", path=path)
 
 
 class _DocumentReader:
     """Takes one document's rows."""
 
     def __init__(self, header: str, columns_of: Callable[[str], list[str]], path: Path | str, line: int) -> None:
-        found = _BEGIN.match(header)
+        found = _BEGIN.fullmatch(header)
         if found is None:
             raise FormatError("expected '#begin document (name); part 000'", path=path, line=line)
-        self._name, self._part = found["name"], found["part"]
+        self._name, self._part = found["name"], found["part"] or ""
         self._columns_of = columns_of
         self._path = path
         self._brackets = Brackets(path)
-        self._segments: dict[str, list[tuple[bool, str, bool]]] = {}
+        self._split: dict[str, list[tuple[str, bool, bool]]] = {}
         self._kept: dict[tuple[str, ...], Attributes] = {}
         self._sentences: list[Sentence] = []
         self._tokens: list[Token] = []
-        self._words: list[str] = []
-        self._texts: list[str] = []
+        self._pieces: list[str] = []
         self._speaker: str | None = None
         self._width = 0
-        self._number = 0
-        self._at = 0
+        self._count = 0
+        self._start = self._at = 0
 
     def take(self, row: str, line: int) -> None:
-        if not row or row.isspace():
-            self._end_sentence()
-            return
         columns = self._columns_of(row)
         width = len(columns)
-        coreference = columns[-1]
-        if self._width != width and self._tokens:
-            raise FormatError(f"{width} columns where the sentence has {self._width}", path=self._path, line=line)
-        if width < 5 and width != 2:
-            raise FormatError(f"a row of {width} columns; at least 5 are needed", path=self._path, line=line)
-        self._width = width
-        word = columns[3] if width > 2 else "_"
+        if width != self._width:
+            self._set_width(width, line)
         attributes = NO_ATTRIBUTES
         if width > 5:
             key = (*columns[4:9], *columns[10:-1]) if width > 10 else tuple(columns[4:-1])
             known = self._kept.get(key)
             attributes = known if known is not None else self._keep(key)
-        if width > 10:
-            speaker = None if columns[9] in _NOTHING else columns[9]
-            if not self._tokens:
-                self._speaker = speaker
-            elif speaker != self._speaker:
-                attributes = (*attributes, ("speaker", speaker or ""))
+            if width > 10:
+                speaker = None if columns[9] in _NO_MENTION else columns[9]
+                if not self._tokens:
+                    self._speaker = speaker
+                elif speaker != self._speaker:
+                    attributes = (*attributes, (SPEAKER, speaker or ""))
+        word = columns[3] if width > 2 else "_"
         end = self._at + len(word)
-        self._tokens.append(Token(word, self._at, end, attributes))
-        self._words.append(word)
+        self._tokens.append(make_token((word, self._at, end, attributes)))
+        self._pieces.append(word)
         self._at = end + 1
-        if coreference not in _NOTHING:
-            self._take_brackets(coreference, line)
-        self._number += 1
+        if columns[-1] not in _NO_MENTION:
+            self._take_brackets(columns[-1], line)
+        self._count += 1
 
-    def _take_brackets(self, coreference: str, line: int) -> None:
-        token, brackets = self._number, self._brackets
-        segments = self._segments.get(coreference)
-        if segments is None:
-            segments = self._segments[coreference] = self._split(coreference, line)
-        for opens, entity, closes in segments:
-            if opens:
+    def _set_width(self, width: int, line: int) -> None:
+        if self._tokens:
+            raise FormatError(f"{width} columns where the sentence has {self._width}", path=self._path, line=line)
+        if width < 5 and width != 2:
+            raise FormatError(f"too few columns: {width}; at least 5 are needed", path=self._path, line=line)
+        self._width = width
+
+    def _take_brackets(self, cell: str, line: int) -> None:
+        brackets, token = self._brackets, self._count
+        known = self._split.get(cell)
+        for entity, opens, closes in known if known is not None else self._split_cell(cell, line):
+            if opens and closes:
+                brackets.add(entity, token, token + 1)
+            elif opens:
                 brackets.open(entity, token, line)
-            if closes:
+            else:
                 brackets.close(entity, token + 1, line)
 
-    def _split(self, coreference: str, line: int) -> list[tuple[bool, str, bool]]:
-        """The brackets of a cell: opens, entity, closes. Some files leave out the bar between them."""
-        segments = []
+    def _split_cell(self, cell: str, line: int) -> list[tuple[str, bool, bool]]:
+        """The brackets of a cell: entity, opens, closes. Some files leave out the bar between them."""
+        brackets = []
         at = 0
-        while at < len(coreference):
-            found = _SEGMENT.match(coreference, at)
-            if found is None:
+        while at < len(cell):
+            found = _BRACKET.match(cell, at)
+            if found is None or (not at and cell[0] == "|"):
                 raise FormatError(
-                    f"unknown bracket {coreference[at:]!r} in the last column; expected '(id', 'id)' or '(id)'",
+                    f"unknown bracket {cell[at:]!r} in the last column; expected '(id', 'id)' or '(id)'",
                     path=self._path,
                     line=line,
                 )
             opening, single, closing = found.groups()
-            segments.append((opening is not None, opening or closing, opening is None or single is not None))
+            brackets.append((opening or closing, opening is not None, opening is None or single is not None))
             at = found.end()
-        return segments
+        self._split[cell] = brackets
+        return brackets
 
     def _keep(self, key: tuple[str, ...]) -> Attributes:
         """The columns that say something, by name; those of the predicates' arguments together."""
-        pairs = [
-            (_COLUMNS[place], value)
-            for place, value in zip((4, 5, 6, 7, 8, 10), key, strict=False)
-            if value not in _PLACEHOLDERS
-        ]
-        arguments = key[6:]
-        if any(value not in _PLACEHOLDERS for value in arguments):
-            pairs.append(("arguments", "\t".join(arguments)))
+        pairs = [pair for pair in zip(_NAMES, key, strict=False) if pair[1] not in _SAYS_NOTHING]
+        arguments = key[len(_NAMES) :]
+        if any(value not in _SAYS_NOTHING for value in arguments):
+            pairs.append((ARGUMENTS, "\t".join(arguments)))
         kept = self._kept[key] = tuple(pairs)
         return kept
 
-    def _end_sentence(self) -> None:
+    def end_sentence(self) -> None:
         if self._tokens:
-            text = " ".join(self._words)
-            self._sentences.append(
-                Sentence(self._at - len(text) - 1, self._at - 1, tuple(self._tokens), self._speaker)
-            )
-            self._texts.append(text)
-            self._tokens, self._words, self._speaker = [], [], None
+            end = self._at - 1
+            self._sentences.append(Sentence(self._start, end, tuple(self._tokens), self._speaker))
+            self._pieces.append("\n")
+            self._tokens = []
+            self._start = self._at
+            self._width = 0
 
     def finish(self) -> Document:
-        self._end_sentence()
-        part = self._part
-        number = int(part) if part and part.isdecimal() else 0
+        self.end_sentence()
+        number = int(self._part) if _PART_NUMBER.fullmatch(self._part) else 0
         return assemble(
             f"{self._name}_{number}" if number else self._name,
-            "\n".join(self._texts),
+            " ".join(self._pieces).replace(" \n ", "\n").removesuffix(" \n"),
             self._sentences,
             self._brackets.finish(),
             genre_of(self._name),
-            (("part", part),) if part else NO_ATTRIBUTES,
+            ((PART, self._part),) if self._part.strip("0") else NO_ATTRIBUTES,
         )
 
 
-def genre_of(name: str) -> str | None:
-    """OntoNotes' genre, if the document is named as OntoNotes names its own: ``bc/cctv/00/cctv_0000``."""
-    first, slash, _ = name.partition("/")
-    return first if slash and first in GENRES else None
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What sets the formats of this family apart in writing."""
+
+    between: str
+    """The columns between word and coreference, each behind a tab, of a token that has nothing to say there."""
+    no_mention: str
+    """Stands where no mention begins or ends."""
+    part: str
+    keeps: Keeps
+
+
+ONTONOTES = Layout(
+    between="\t-\t*\t-\t-\t-\t-\t*",
+    no_mention="-",
+    part="000",
+    keeps=Keeps(token_attributes={*_NAMES, ARGUMENTS, SPEAKER}, document_attributes={PART}),
+)
+
+
+def write(documents: Iterable[Document], losses: Losses, layout: Layout = ONTONOTES) -> Iterator[str]:
+    """The documents as text, in pieces."""
+    for document in documents:
+        losses.count(document, layout.keeps)
+        losses.add("genres", int(document.genre != genre_of(document.id)))
+        losses.add(SPACING, int(not is_space_joined(document)))
+        numbers = whole_numbers(document.entities)
+        losses.add(IDS, sum(number != id for id, number in numbers.items()))
+        brackets = []
+        for entity in document.entities:
+            opening, closing = f"({numbers[entity.id]}", f"{numbers[entity.id]})"
+            brackets += [Bracket(*mention.tokens, opening, closing) for mention in entity.mentions]
+        losses.add(TANGLED, tangled(brackets))
+        yield "".join(_lines(document, cells(brackets, "|"), layout, losses))
+
+
+def _lines(document: Document, marks: dict[int, str], layout: Layout, losses: Losses) -> Iterator[str]:
+    name, part = _name_and_part(document, layout)
+    losses.add("names of documents", int(_LINE_BREAK.search(name) is not None))
+    yield f"#begin document ({_LINE_BREAK.sub(' ', name)}); part {part}\n"
+    prefix = f"{_WHITE_SPACE.sub('_', name) or '-'}\t{int(part) if part.isdecimal() else 0}"
+    no_mention, has_columns = layout.no_mention, bool(layout.keeps.token_attributes)
+    losses.add("sentences without words", sum(not sentence.tokens for sentence in document.sentences))
+    spelt: dict[tuple[Attributes, str | None, int], tuple[str, list[str]]] = {}
+    at = 0
+    for sentence in document.sentences:
+        if not sentence.tokens:
+            continue
+        speaker, width = sentence.speaker, _number_of_arguments(sentence) if has_columns else 0
+        for number, (word, _, _, attributes) in enumerate(sentence.tokens):
+            if not word or _WHITE_SPACE.search(word):
+                losses.add("words that are empty or contain white space (now _)")
+                word = _WHITE_SPACE.sub("_", word) or "_"
+            between = layout.between
+            if has_columns and (attributes or speaker is not None or width):
+                key = (attributes, speaker, width)
+                known = spelt.get(key)
+                if known is None:
+                    known = spelt[key] = _spell(attributes, speaker, width)
+                between, lost = known
+                if lost:
+                    losses.add("columns that would read as empty or hold white space", 1, lost)
+            yield f"{prefix}\t{number}\t{word}{between}\t{marks.get(at, no_mention)}\n"
+            at += 1
+        yield "\n"
+    yield "#end document\n"
+
+
+def _name_and_part(document: Document, layout: Layout) -> tuple[str, str]:
+    """The name without the number of the part, and the part: the reverse of what the reader does."""
+    part = dict(document.attributes).get(PART, "")
+    if not _PART_NUMBER.fullmatch(part):
+        return document.id, part if part and not _WHITE_SPACE.search(part) else layout.part
+    name = document.id.removesuffix(f"_{int(part)}")
+    return (name, part) if name != document.id else (name, layout.part)
+
+
+def _number_of_arguments(sentence: Sentence) -> int:
+    values = [value for token in sentence.tokens for name, value in token.attributes if name == ARGUMENTS]
+    return max((value.count("\t") + 1 for value in values), default=0)
+
+
+def _spell(attributes: Attributes, speaker: str | None, width: int) -> tuple[str, list[str]]:
+    """What stands between word and coreference, and the names of attributes that can't stand there as they are."""
+    named = dict(attributes)
+    speaker = named.get(SPEAKER, speaker)
+    values = [(name, named.get(name, ""), filler) for name, filler in zip(_NAMES, _FILLERS, strict=True)]
+    values.insert(5, (SPEAKER, speaker or "", "-"))
+    arguments = named[ARGUMENTS].split("\t") if ARGUMENTS in named else []
+    arguments += ["*"] * (width - len(arguments))
+    row, lost = [], []
+    for name, value, filler in (*values, *((ARGUMENTS, argument, "*") for argument in arguments)):
+        cell = _WHITE_SPACE.sub("_", value)
+        if cell != value or (value in _SAYS_NOTHING and value not in ("", filler)) or (value == filler != "*"):
+            lost.append(name)
+        row.append("\t" + (cell or filler))
+    return "".join(row), lost

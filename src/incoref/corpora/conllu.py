@@ -1,248 +1,222 @@
 """CoNLL-U with coreference in ``Entity`` of MISC, as CorefUD, GUM and OntoGUM have it.
 
-Words are tokens; the text follows ``SpaceAfter``, with a blank line between paragraphs. Everything else stays in
-attributes and is written back: columns by name (``lemma``, ``upos``, …; absent for ``_``), MISC without ``Entity`` and
-``SpaceAfter`` as ``misc``, a multi-word token's row as ``range`` on its first word, rows of empty nodes as ``empty``
-on the word before them, comments on sentence and document. Fields of a mention, named by ``# global.Entity``, are
-its type and attributes.
+Fields of a mention, named by ``# global.Entity``, are its type (``etype``) and attributes. A mention in several parts
+(``e5[1/2]``) is one mention from its first word to its last, with the parts in its attribute ``parts``. Mentions
+without a word (on empty nodes alone) are none of the document's; they stay in the row of their node.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
-from urllib.parse import unquote
 
-from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble
+from incoref.corpora import _ud
+from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, Span
+from incoref.corpora._brackets import PARTS, TANGLED, Bracket, cells, joined, parts_of, tangled
+from incoref.corpora._losses import Keeps, Losses
+from incoref.corpora._ud_writing import BREAKING, Writer
 from incoref.errors import FormatError
-from incoref.types import Attributes, Document, Sentence, Token
+from incoref.types import Attributes, Document, Mention
 
-COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
-"""Names of the third to ninth column in a token's attributes."""
+TYPE_FIELDS = ("etype", "type")
+"""Names of the field that is a mention's type."""
 
-TYPE_FIELDS = frozenset({"etype", "type"})
-"""Names of the mention field that becomes the mention's type."""
-
-_BRACKETS = re.compile(r"\(([^()]+)(\))?|([^()]+)\)")
-_PART = re.compile(r"(.+)\[(\d+)/(\d+)\]$")
-_DOCUMENT_COMMENTS = ("global.", "meta::")
-_GUM_NAME = re.compile(r"GUM_([a-z]+)_")
+_BRACKET = re.compile(r"\(([^()]+)(\))?|([^()]+)\)")
+_ID_BREAKING = re.compile(r"[-()|\[\]%\s]")
+_FIELD_BREAKING = re.compile(r"[-()|\t\n\r]")
+_LAST_BREAKING = re.compile(r"[()|\t\n\r]|^-|\s$")
+_PART = re.compile(r"(.+)\[(\d{1,4})/(\d{1,4})\]")
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages."""
-    reader = _DocumentReader(path, Path(path).stem, ())
-    for line, row in enumerate(text.split("\n"), 1):
-        if not row or row.isspace():
-            reader.end_sentence()
-        elif row[0] == "#":
-            key, value = comment_of(row)
-            if (key == "newdoc" or key == "newdoc id") and reader.begun:
-                reader.end_sentence()
-                yield reader.finish()
-                reader = _DocumentReader(path, Path(path).stem, reader.fields)
-            reader.take_comment(key, value, line)
-        else:
-            reader.take_row(row.rstrip(" \t\r"), line)
-    reader.end_sentence()
-    if not reader.begun:
-        raise FormatError("no token in the file", path=path)
-    yield reader.finish()
+    """The documents of a file's text; ``path`` is for error messages and for a document without a name."""
+    return _ud.read(text, path, _Entities(path))
 
 
-def comment_of(row: str) -> tuple[str, str]:
-    """A comment's name and value; one that isn't ``# name = value`` is all name."""
-    body = row.rstrip(" \t\r")[1:]
-    if body[:1] != " ":
-        return "#" + body, ""
-    body = body[1:]
-    key, equals, value = body.partition(" = ")
-    return (key, value) if equals and value else (body, "")
+class _Entities:
+    """Reads ``Entity=(1-person-new(2)1)``."""
 
+    numbers_run_on = False
 
-class _DocumentReader:
-    """Takes one document's comments and rows."""
-
-    def __init__(self, path: Path | str, name: str, fields: tuple[str, ...]) -> None:
+    def __init__(self, path: Path | str) -> None:
         self._path = path
-        self._name = name
-        self.fields = fields
-        self.begun = False
-        self._attributes: dict[str, str] = {}
-        self._comments: dict[str, str] = {}
-        self._sentences: list[Sentence] = []
-        self._brackets = Brackets(path)
-        self._pieces: list[str] = []
-        self._at = 0
-        self._gap = ""
-        self._count = 0
-        self._begin_sentence()
+        self._names: tuple[str, ...] = TYPE_FIELDS[:1]
+        self.start()
 
-    def _begin_sentence(self) -> None:
-        self._tokens: list[Token] = []
-        self._range_end = 0
-        self._range_form = ""
-        self._range_gap = " "
-        self._pending: Attributes = NO_ATTRIBUTES
+    def start(self) -> None:
+        self._brackets = Brackets(self._path)
+        self._in_parts = False
 
-    def take_comment(self, key: str, value: str, line: int) -> None:
-        if self._tokens:
-            raise FormatError("a comment inside a sentence; a blank line ends a sentence", path=self._path, line=line)
-        if key == "newdoc id":
-            self._name = value
-        elif key == "global.Entity":
-            self.fields = tuple(value.split("-"))
-            self._attributes[key] = value
-        elif not self.begun and (key == "newdoc" or key.startswith(_DOCUMENT_COMMENTS)):
-            if key != "newdoc":
-                self._attributes[key] = value
-        elif key in self._comments:
-            self._comments[f"{key} = {value}"] = ""
-        else:
-            self._comments[key] = value
+    def take_global(self, name: str, value: str, line: int) -> bool:
+        if name == "global.Entity":
+            self._names = tuple(value.split("-")[1:])
+        return True
 
-    def take_row(self, row: str, line: int) -> None:
-        columns = row.split("\t")
+    def split(self, row: str, line: int) -> tuple[list[str], str, Attributes]:
+        columns = row.rstrip().split("\t")
         if len(columns) != 10:
             raise FormatError(f"a row of {len(columns)} columns where CoNLL-U has 10", path=self._path, line=line)
-        number, word = columns[0], columns[1]
-        tokens = self._tokens
-        if number != str(len(tokens) + 1):
-            self._take_other_row(number, word, columns[9], row, line)
+        misc = columns[9]
+        at = misc.find("Entity=")
+        if at < 0 or (at and misc[at - 1] != "|"):
+            return columns, "", NO_ATTRIBUTES
+        end = misc.find("|", at)
+        if end < 0:
+            columns[9] = misc[: at - 1] if at else "_"
+            return columns, misc[at + 7 :], NO_ATTRIBUTES
+        columns[9] = misc[:at] + misc[end + 1 :]
+        return columns, misc[at + 7 : end], NO_ATTRIBUTES
+
+    def take(self, mark: str, token: int, line: int) -> None:
+        if mark[0] != "(" and mark.find(")") == len(mark) - 1:
+            self._brackets.close(mark[:-1], token + 1, line)
             return
-        attributes = tuple([pair for pair in zip(COLUMNS, columns[2:9], strict=True) if pair[1] != "_"])
-        misc, gap = columns[9], " "
-        if self._pending:
-            attributes, self._pending = attributes + self._pending, NO_ATTRIBUTES
-        if misc != "_":
-            rest = []
-            for field in misc.split("|"):
-                if field.startswith("Entity="):
-                    self._take_entity(field[7:], self._count + len(tokens), line)
-                elif field == "SpaceAfter=No":
-                    gap = ""
-                else:
-                    rest.append(field)
-            if rest:
-                attributes = (*attributes, ("misc", "|".join(rest)))
-        if self._range_end:
-            gap = self._gap_in_range(word, len(tokens) + 1)
-        if not tokens:
-            self._lead_in()
-        elif self._gap:
-            self._pieces.append(self._gap)
-            self._at += 1
-        end = self._at + len(word)
-        self._pieces.append(word)
-        tokens.append(Token(word, self._at, end, attributes))
-        self._at, self._gap = end, gap
-        self.begun = True
-
-    def _gap_in_range(self, word: str, number: int) -> str:
-        """White space after a word of a multi-word token: none as long as the words spell the token."""
-        if number == self._range_end:
-            self._range_end = 0
-            return self._range_gap
-        if self._range_form.startswith(word):
-            self._range_form = self._range_form[len(word) :]
-            return ""
-        self._range_form = ""
-        return " "
-
-    def _lead_in(self) -> None:
-        """White space before a sentence's first word."""
-        if self._sentences:
-            gap = "\n\n" if any(key.startswith("newpar") for key in self._comments) else self._gap
-            self._pieces.append(gap)
-            self._at += len(gap)
-
-    def _take_other_row(self, number: str, word: str, misc: str, row: str, line: int) -> None:
-        first, dash, last = number.partition("-")
-        expected = len(self._tokens) + 1
-        if dash and first == str(expected) and last.isdecimal() and int(last) > expected:
-            self._range_end = int(last)
-            self._range_gap = "" if "SpaceAfter=No" in misc.split("|") else " "
-            self._range_form = word
-            self._pending += (("range", row),)
-            return
-        word_before, dot, index = number.partition(".")
-        if dot and word_before == str(expected - 1) and index.isdecimal():
-            self._take_empty(row)
-            return
-        raise FormatError(f"token number {number!r} where {expected} was expected", path=self._path, line=line)
-
-    def _take_empty(self, row: str) -> None:
-        if self._tokens:
-            token = self._tokens[-1]
-            attributes = dict(token.attributes)
-            attributes["empty"] = f"{attributes['empty']}\n{row}" if "empty" in attributes else row
-            self._tokens[-1] = token._replace(attributes=tuple(attributes.items()))
-        else:
-            self._pending += (("empty before", row),)
-
-    def _take_entity(self, value: str, token: int, line: int) -> None:
-        at, brackets = 0, self._brackets
-        for found in _BRACKETS.finditer(value):
-            if found.start() != at:
-                break
-            at = found.end()
-            opening, single, closing = found.groups()
-            if opening is None:
-                brackets.close(unquote(closing), token + 1, line)
+        for opening, single, closing in self._pieces(mark, line):
+            if closing:
+                self._brackets.close(closing, token + 1, line)
                 continue
-            entity, type, attributes = self._fields_of(opening)
-            brackets.open(entity, token, line, type, attributes)
+            entity, _, fields = opening.partition("-")
+            type, attributes = _fields(self._names, fields)
+            if entity[-1:] == "]":
+                self._in_parts = True
             if single:
-                brackets.close(entity, token + 1, line)
-        if at != len(value):
-            raise FormatError(
-                f"unknown bracket {value[at:]!r} in Entity; expected '(id-…', 'id)' or '(id-…)'",
-                path=self._path,
-                line=line,
-            )
-
-    def _fields_of(self, opening: str) -> tuple[str, str | None, Attributes]:
-        """Entity id, type and the other fields of an opening bracket."""
-        fields = self.fields
-        values = opening.split("-", max(len(fields) - 1, 1))
-        if "%" in opening:
-            values = [unquote(value) for value in values]
-        if len(values) == 1:
-            return values[0], None, NO_ATTRIBUTES
-        kind: str | None = None
-        attributes = []
-        for number, value in enumerate(values[1:], 1):
-            name = fields[number] if number < len(fields) else "other"
-            if name in TYPE_FIELDS and kind is None:
-                kind = value
+                self._brackets.add(entity, token, token + 1, type, attributes)
             else:
-                attributes.append((name, value))
-        return values[0], kind, tuple(attributes)
+                self._brackets.open(entity, token, line, type, attributes)
 
-    def end_sentence(self) -> None:
-        if not self._tokens:
-            return
-        tokens, comments = tuple(self._tokens), self._comments
-        self._count += len(tokens)
-        speaker = comments.pop("speaker", None)
-        self._sentences.append(Sentence(tokens[0].start, tokens[-1].end, tokens, speaker, tuple(comments.items())))
-        self._comments = {}
-        self._begin_sentence()
+    def _pieces(self, mark: str, line: int) -> list[tuple[str, str, str]]:
+        """The brackets of a mark: what opens, whether it closes at once, what closes."""
+        pieces: list[tuple[str, str, str]] = _BRACKET.findall(mark)
+        if len("".join(map("".join, pieces))) + len(pieces) != len(mark):
+            raise FormatError(
+                f"unknown brackets in Entity={mark}; expected '(id-…', 'id)' or '(id-…)'", path=self._path, line=line
+            )
+        return pieces
 
-    def finish(self) -> Document:
-        text = "".join(self._pieces)
-        return assemble(
-            self._name,
-            text,
-            self._sentences,
-            self._brackets.finish(),
-            self._attributes.get("meta::genre") or genre_of(self._name),
-            tuple(self._attributes.items()),
-        )
+    def take_empty(self, mark: str, token: int, line: int) -> str:
+        kept = []
+        for opening, single, closing in self._pieces(mark, line):
+            if single:
+                kept.append(f"({opening})")
+            elif closing:
+                self._brackets.close(closing, token, line)
+            else:
+                self.take(f"({opening}", token, line)
+        return f"Entity={''.join(kept)}" if kept else ""
+
+    def finish(self) -> tuple[list[Span], Attributes]:
+        spans = self._brackets.finish()
+        return (_with_parts_joined(spans, self._path) if self._in_parts else spans), NO_ATTRIBUTES
 
 
-def genre_of(name: str) -> str | None:
-    """The genre in a GUM document's name: ``GUM_conversation_risk``."""
-    found = _GUM_NAME.match(name)
-    return found[1] if found else None
+@lru_cache(_ud.CACHE_SIZE)
+def _fields(names: tuple[str, ...], fields: str) -> tuple[str | None, Attributes]:
+    """Type and attributes from the fields after an entity's id; the last may contain hyphens."""
+    type: str | None = None
+    attributes = []
+    names = names or ("other",)
+    for name, value in zip(names, fields.split("-", len(names) - 1), strict=False):
+        if name in TYPE_FIELDS and type is None:
+            type = value or None
+        elif value:
+            attributes.append((name, value))
+    return type, tuple(attributes)
+
+
+def _with_parts_joined(spans: list[Span], path: Path | str) -> list[Span]:
+    """Parts of mentions put together: one span from the first part to the last."""
+    whole: list[Span] = []
+    waiting: dict[tuple[str, int], list[list[Span]]] = {}
+    for span in sorted(spans):
+        found = _PART.fullmatch(span.entity)
+        if found is None:
+            whole.append(span)
+            continue
+        part, total = int(found[2]), int(found[3])
+        mentions = waiting.setdefault((found[1], total), [])
+        if part == 1:
+            mentions.append([])
+        parts = next((parts for parts in mentions if len(parts) == part - 1), None)
+        if parts is None:
+            raise FormatError(f"part {part} of a mention of entity {found[1]} without the one before it", path=path)
+        parts.append(span)
+        if part == total:
+            mentions.remove(parts)
+            whole.append(joined(parts)._replace(entity=found[1]))
+    for (entity, total), mentions in waiting.items():
+        if mentions:
+            raise FormatError(f"a mention of entity {entity} lacks some of its {total} parts", path=path)
+    return whole
+
+
+_KEEPS = Keeps(
+    types=True, token_attributes=None, sentence_attributes=None, mention_attributes=None, document_attributes=None
+)
+
+
+def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
+    """The documents as text, in pieces."""
+    writer = Writer(losses)
+    for document in documents:
+        losses.count(document, _KEEPS)
+        names = _field_names(document)
+        brackets = _brackets(document, names, losses)
+        losses.add(TANGLED, tangled(brackets))
+        headers = {name: value for name, value in document.attributes if name.startswith("global.")}
+        if brackets:
+            headers["global.Entity"] = "-".join(names)
+        yield "".join(writer.document(document, cells(brackets, ""), headers))
+
+
+def _field_names(document: Document) -> list[str]:
+    """Names of the mentions' fields: the document's own, then what its mentions have beyond them."""
+    names = dict(document.attributes).get("global.Entity", "GRP").split("-")
+    if not set(names).intersection(TYPE_FIELDS) and any(mention.type is not None for mention in document.mentions):
+        names.insert(1, TYPE_FIELDS[0])
+    for attributes in dict.fromkeys(mention.attributes for mention in document.mentions):
+        names.extend(name for name, _ in attributes if name not in names and name != PARTS and _is_field_name(name))
+    return names
+
+
+def _is_field_name(name: str) -> bool:
+    return bool(name) and "-" not in name and not BREAKING.search(name) and name.strip() == name
+
+
+def _brackets(document: Document, names: list[str], losses: Losses) -> list[Bracket]:
+    spelt: dict[tuple[str | None, Attributes], str] = {}
+    brackets = []
+    for entity in document.entities:
+        id = _ID_BREAKING.sub(_percent, entity.id) or "_"
+        losses.add("entity ids that had to be changed", int(id != entity.id))
+        for mention in entity.mentions:
+            key = (mention.type, mention.attributes)
+            fields = spelt.get(key)
+            if fields is None:
+                fields = spelt[key] = _spell(mention, names, losses)
+            parts = parts_of(mention)
+            for number, (first, end) in enumerate(parts, 1):
+                name = id if len(parts) == 1 else f"{id}[{number}/{len(parts)}]"
+                brackets.append(Bracket(first, end, f"({name}{fields}", f"{name})"))
+    return brackets
+
+
+def _spell(mention: Mention, names: list[str], losses: Losses) -> str:
+    """The fields after an entity's id, each behind a hyphen."""
+    named = {name: value for name, value in mention.attributes if name != PARTS}
+    if mention.type is not None:
+        named[next(name for name in names if name in TYPE_FIELDS)] = mention.type
+    values = [named.pop(name, "") for name in names[1:]]
+    while values and not values[-1]:
+        values.pop()
+    spelt = [_FIELD_BREAKING.sub(_percent, value) for value in values]
+    if len(values) == len(names) - 1 and values:
+        spelt[-1] = _LAST_BREAKING.sub(_percent, values[-1])
+    changed = [name for name, value, was in zip(names[1:], spelt, values, strict=False) if value != was]
+    losses.add("attributes of mentions", int(bool(changed or named)), [*changed, *named])
+    return "".join(f"-{value}" for value in spelt)
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode())

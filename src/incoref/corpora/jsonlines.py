@@ -6,15 +6,17 @@ MuDoCo's layout is the same. Keys without a meaning here are kept in the documen
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from incoref.corpora._assemble import NO_ATTRIBUTES, Span, assemble, space_joined
-from incoref.corpora.conll2012 import genre_of
+from incoref.corpora._assemble import Span, assemble, space_joined
+from incoref.corpora._losses import DOCUMENT_ATTRIBUTES, IDS, SPACING, SPEAKERS, Keeps, Losses, is_space_joined
+from incoref.corpora.conll2012 import SPEAKER, genre_of
 from incoref.errors import FormatError
 from incoref.types import Document, Sentence
 
+NO_SPEAKER = "-"
 _KEYS = frozenset({"doc_key", "sentences", "speakers", "clusters", "genre"})
 
 
@@ -63,7 +65,7 @@ def _document(data: dict[str, Any]) -> Document:
         at = sentence.end + 1
     total = sum(map(len, rows))
     genre = data.get("genre")
-    extra = tuple((key, json.dumps(value, ensure_ascii=False)) for key, value in data.items() if key not in _KEYS)
+    extra = tuple((key, _as_attribute(value)) for key, value in data.items() if key not in _KEYS)
     return assemble(
         name,
         "\n".join(" ".join(words) for words in rows),
@@ -72,6 +74,10 @@ def _document(data: dict[str, Any]) -> Document:
         genre if isinstance(genre, str) else genre_of(name),
         extra,
     )
+
+
+def _as_attribute(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _is_table(value: Any) -> bool:
@@ -85,14 +91,14 @@ def _with_speakers(sentence: Sentence, speakers: list[str]) -> Sentence:
     tokens = sentence.tokens
     if speakers.count(first) != len(speakers):
         tokens = tuple(
-            token if name == first else token._replace(attributes=(("speaker", name),))
+            token if name == first else token._replace(attributes=((SPEAKER, speaker_of(name) or ""),))
             for token, name in zip(tokens, speakers, strict=True)
         )
-    return Sentence(sentence.start, sentence.end, tokens, speaker_name(first), NO_ATTRIBUTES)
+    return Sentence(sentence.start, sentence.end, tokens, speaker_of(first))
 
 
-def speaker_name(name: str) -> str | None:
-    return None if name in {"", "-"} else name
+def speaker_of(name: str) -> str | None:
+    return None if name in ("", NO_SPEAKER) else name
 
 
 def _spans(clusters: Any, total: int) -> list[Span]:
@@ -110,3 +116,46 @@ def _spans(clusters: Any, total: int) -> list[Span]:
                 raise ValueError(f"mention {pair} lies outside the document's {total} words")
             spans.append(Span(first, last + 1, str(number)))
     return spans
+
+
+_KEEPS = Keeps(token_attributes={SPEAKER}, document_attributes=None)
+
+
+def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
+    """The documents as text, a line each."""
+    for document in documents:
+        losses.count(document, _KEEPS)
+        losses.add(SPACING, int(not is_space_joined(document)))
+        entities = [entity for entity in document.entities if entity.mentions]
+        losses.add(IDS, sum(entity.id != str(number) for number, entity in enumerate(entities)))
+        data: dict[str, Any] = {
+            "doc_key": document.id,
+            "sentences": [[token[0] for token in sentence.tokens] for sentence in document.sentences],
+            "speakers": [_speakers(sentence) for sentence in document.sentences],
+            "clusters": [[[m.tokens[0], m.tokens[1] - 1] for m in entity.mentions] for entity in entities],
+        }
+        if document.genre != genre_of(document.id):
+            data["genre"] = document.genre
+        for name, value in document.attributes:
+            if name in _KEYS:
+                losses.add(DOCUMENT_ATTRIBUTES, 1, [name])
+            else:
+                data[name] = _from_attribute(value)
+        losses.add(SPEAKERS, sum(sentence.speaker in ("", NO_SPEAKER) for sentence in document.sentences))
+        yield json.dumps(data, ensure_ascii=False) + "\n"
+
+
+def _speakers(sentence: Sentence) -> list[str]:
+    speaker = sentence.speaker or NO_SPEAKER
+    if not any(token[3] for token in sentence.tokens):
+        return [speaker] * len(sentence.tokens)
+    return [dict(token.attributes).get(SPEAKER, speaker) or NO_SPEAKER for token in sentence.tokens]
+
+
+def _from_attribute(value: str) -> Any:
+    """What the reader made a string of, if the string is as the reader would have made it."""
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return parsed if _as_attribute(parsed) == value else value

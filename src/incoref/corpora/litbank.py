@@ -5,13 +5,15 @@ It has no speakers; entity types are in other files of that corpus.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from incoref.corpora import conll2012
+from incoref.corpora._losses import Keeps, Losses
 from incoref.types import Document
 
 _WIDTH = 13
+_LAYOUT = conll2012.Layout(between="\t_" * (_WIDTH - 5), no_mention="", part="0", keeps=Keeps(speakers=False))
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
@@ -25,3 +27,8 @@ def columns_of(row: str) -> list[str]:
     if len(columns) == _WIDTH - 1:
         columns.append("")
     return columns
+
+
+def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
+    """The documents as text, in pieces."""
+    return conll2012.write(documents, losses, _LAYOUT)

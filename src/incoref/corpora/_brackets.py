@@ -1,0 +1,109 @@
+"""Mentions as brackets on tokens, for the writers of the CoNLL family.
+
+Knows which brackets stand at which token and in which order, and which sets of mentions such brackets can't tell
+apart; not how a format spells them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import NamedTuple
+
+from incoref.corpora._assemble import Span
+from incoref.types import Entity, Mention
+
+PARTS = "parts"
+"""Attribute of a mention that is not continuous: its stretches of tokens, as ``3:5,8:9``."""
+
+TANGLED = "mentions that cross another of their entity, whose ends are exchanged"
+
+
+_PARTS = re.compile(r"\d{1,9}:\d{1,9}(?:,\d{1,9}:\d{1,9})+")
+
+
+class Bracket(NamedTuple):
+    """A mention as it is to be written; one of a single token is the opening and ``)``."""
+
+    first: int
+    end: int
+    opening: str
+    closing: str
+
+
+def joined(parts: Sequence[Span]) -> Span:
+    """Parts of one mention put together: a span from the first to the last, which remembers them."""
+    first = parts[0]
+    stretches = ",".join(f"{part.first}:{part.end}" for part in parts)
+    return Span(first.first, parts[-1].end, first.entity, first.type, (*first.attributes, (PARTS, stretches)))
+
+
+def parts_of(mention: Mention) -> Sequence[tuple[int, int]]:
+    """The mention's stretches of tokens: one, unless its attributes say otherwise and agree with its ends."""
+    first, end = mention.tokens
+    for name, value in mention.attributes:
+        if name == PARTS and _PARTS.fullmatch(value):
+            numbers = [int(number) for number in re.split("[:,]", value)]
+            if numbers[0] == first and numbers[-1] == end and all(a < b for a, b in pairwise(numbers)):
+                return list(zip(numbers[::2], numbers[1::2], strict=True))
+    return ((first, end),)
+
+
+def cells(brackets: Iterable[Bracket], separator: str) -> dict[int, str]:
+    """The brackets at each token that has any.
+
+    Longer mentions open first and close last. Where one closes and another opens (they cross), the closing
+    bracket comes first, so that a reader that pairs by entity gives both their own ends.
+    """
+    opens: dict[int, list[str]] = {}
+    singles: dict[int, list[str]] = {}
+    closes: dict[int, list[str]] = {}
+    ordered = sorted(sorted(brackets, key=itemgetter(1), reverse=True), key=itemgetter(0))
+    for first, end, opening, _ in ordered:
+        if end - first == 1:
+            singles.setdefault(first, []).append(opening + ")")
+        else:
+            opens.setdefault(first, []).append(opening)
+    for first, end, _, closing in reversed(ordered):
+        if end - first != 1:
+            closes.setdefault(end - 1, []).append(closing)
+    joined = {}
+    for token in opens.keys() | singles.keys() | closes.keys():
+        opened, single, closed = opens.get(token, []), singles.get(token, []), closes.get(token, [])
+        joined[token] = separator.join(single + closed + opened if closed else opened + single)
+    return joined
+
+
+def tangled(brackets: Iterable[Bracket]) -> int:
+    """How many mentions cross an earlier one that is closed by the same bracket, so that both would be read wrongly.
+
+    Two that share but one token are told apart by the order of brackets there.
+    """
+    by_closing: dict[str, list[tuple[int, int]]] = {}
+    for first, end, _, closing in brackets:
+        by_closing.setdefault(closing, []).append((first, end))
+    return sum(_tangled(sorted(spans, key=lambda span: (span[0], -span[1]))) for spans in by_closing.values())
+
+
+def _tangled(spans: list[tuple[int, int]]) -> int:
+    if all(before[1] <= after[0] for before, after in pairwise(spans)):
+        return 0
+    found = 0
+    ends: list[int] = []
+    for first, end in spans:
+        while ends and (ends[-1] <= first or (ends[-1] == first + 1 and end > first + 1)):
+            ends.pop()
+        if ends and end > ends[-1]:
+            found += 1
+        ends.append(end)
+    return found
+
+
+def whole_numbers(entities: Iterable[Entity]) -> dict[str, str]:
+    """Ids that are whole numbers, for the formats that want them: the entities' own if all are, else their places."""
+    ids = [entity.id for entity in entities]
+    if all(id.isascii() and id.isdecimal() and (id == "0" or id[0] != "0") for id in ids):
+        return {id: id for id in ids}
+    return {id: str(number) for number, id in enumerate(ids)}

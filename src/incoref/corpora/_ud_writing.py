@@ -1,0 +1,188 @@
+"""The rows and comments that CoNLL-U and CONLL-UA share, written; the counterpart of :mod:`incoref.corpora._ud`.
+
+How mentions are marked is the caller's business: it hands in the mark of each token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from incoref.corpora._losses import (
+    DOCUMENT_ATTRIBUTES,
+    SENTENCE_ATTRIBUTES,
+    SPACING,
+    SPEAKERS,
+    TOKEN_ATTRIBUTES,
+    Losses,
+)
+from incoref.corpora._ud import COLUMNS, EMPTY, EMPTY_BEFORE, META, MISC, PARAGRAPH_GAP, RANGE, RESERVED, comment_of
+from incoref.types import Attributes, Document, Sentence
+
+BREAKING = re.compile(r"[\t\n\r]+")
+"""What no cell of a table can hold."""
+
+_NOT_IN_MISC = re.compile(r"[|\t\n\r]")
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_RANGE_ROW = re.compile(r"(\d{1,9})-(\d{1,9})((?:\t[^\t\n]*){9})")
+_EMPTY_ROW = re.compile(r"\d{1,9}((?:\.\d{1,9})(?:\t[^\t\n]*){9})")
+
+
+class Writer:
+    """Writes documents' comments and rows; what doesn't fit is counted."""
+
+    def __init__(self, losses: Losses, extra_columns: tuple[str, ...] = ()) -> None:
+        """With extra columns (CONLL-UA) the first takes the mark, and words are numbered through a document."""
+        self._losses = losses
+        self._extra = extra_columns
+        self._padding = "\t_" * len(extra_columns)
+        self._spacing_kept = True
+
+    def comment(self, name: str, value: str, what: str) -> str:
+        """A comment line; a loss if it would be read as something else."""
+        line = f"# {name} = {value}" if value else f"# {name}"
+        if BREAKING.search(line):
+            line = BREAKING.sub(" ", line)
+        if comment_of(line) != (name, value):
+            if not value and name.startswith("#") and comment_of(name) == (name, ""):
+                return name
+            self._losses.add(what, 1, [name])
+        return line
+
+    def document(self, document: Document, marks: Mapping[int, str], globals: Mapping[str, str]) -> Iterator[str]:
+        """The document's lines, each with its line end."""
+        yield from self._document_comments(document, globals)
+        text, sentences = document.text, [sentence for sentence in document.sentences if sentence.tokens]
+        self._losses.add("sentences without words", len(document.sentences) - len(sentences))
+        edge = sentences[0].tokens[0].start if sentences else len(text)
+        self._spacing_kept = edge == 0
+        count, lead = 0, ""
+        for number, sentence in enumerate(sentences):
+            last = number + 1 == len(sentences)
+            follow = text[sentence.end :] if last else text[sentence.end : sentences[number + 1].start]
+            yield from self._sentence_comments(sentence, text, lead)
+            new_paragraph = not last and (
+                _starts_paragraph(sentences[number + 1]) or bool(_BLANK_LINE.search(follow))
+            )
+            if follow not in (("",) if last else (PARAGRAPH_GAP,) if new_paragraph else ("", " ")):
+                self._spacing_kept = False
+            yield from self._rows(sentence, text, marks, count, glued=not last and not new_paragraph and not follow)
+            yield "\n"
+            count += len(sentence.tokens)
+            lead = follow
+        self._losses.add(SPACING, int(not self._spacing_kept))
+
+    def _document_comments(self, document: Document, globals: Mapping[str, str]) -> Iterator[str]:
+        yield self.comment("newdoc id", document.id, "names of documents") + "\n"
+        for name, value in globals.items():
+            yield self.comment(name, value, DOCUMENT_ATTRIBUTES) + "\n"
+        pairs = [pair for pair in document.attributes if not pair[0].startswith("global.")]
+        if document.genre is not None:
+            place = next((at for at, (name, _) in enumerate(pairs) if name > "genre"), len(pairs))
+            pairs.insert(place, ("genre", document.genre))
+        for name, value in pairs:
+            yield self.comment(META + name, value, DOCUMENT_ATTRIBUTES) + "\n"
+
+    def _sentence_comments(self, sentence: Sentence, text: str, lead: str) -> Iterator[str]:
+        if _BLANK_LINE.search(lead) and not _starts_paragraph(sentence):
+            yield "# newpar\n"
+        speaker = sentence.speaker
+        has_text = False
+        for name, value in sentence.attributes:
+            has_text = has_text or name == "text"
+            if speaker is not None and (name == "addressee" or name == "text"):
+                yield self.comment("speaker", speaker, SPEAKERS) + "\n"
+                speaker = None
+            yield self.comment(name, value, SENTENCE_ATTRIBUTES) + "\n"
+        if speaker is not None:
+            yield self.comment("speaker", speaker, SPEAKERS) + "\n"
+        if not has_text:
+            as_written = BREAKING.sub(" ", text[sentence.start : sentence.end])
+            yield f"# text = {as_written}\n"
+
+    def _rows(
+        self, sentence: Sentence, text: str, marks: Mapping[int, str], count: int, *, glued: bool
+    ) -> Iterator[str]:
+        tokens, extra = sentence.tokens, self._extra
+        base = count if extra else 0
+        range_end = 0
+        starts = [token[1] for token in tokens]
+        starts.append(sentence.end if glued else sentence.end + 1)
+        for number, (word, _, end, attributes) in enumerate(tokens, 1):
+            named = dict(attributes)
+            columns = "\t".join([named.pop(name, "") or "_" for name in COLUMNS])
+            further = "".join(["\t" + (named.pop(name, "") or "_") for name in extra[1:]]) if extra else ""
+            if columns.count("\t") != 6 or further.count("\t") > len(extra) or "\n" in columns or "\n" in further:
+                columns, further = self._without_breaks(attributes)
+            if not word or BREAKING.search(word):
+                self._losses.add("words that are empty or contain a tab or line break")
+                word = BREAKING.sub(" ", word) or "_"
+            empty = ""
+            fields: list[str] = []
+            if named:
+                if EMPTY_BEFORE in named:
+                    yield self._empty_nodes(named.pop(EMPTY_BEFORE), base + number - 1)
+                if RANGE in named:
+                    row, length = self._range(named.pop(RANGE), base + number, len(tokens) - number)
+                    range_end = number + length if row else range_end
+                    yield row
+                empty = named.pop(EMPTY, "")
+                if named:
+                    fields = self._misc(named)
+            gap = starts[number] - end
+            if not gap and number > range_end:
+                fields.append("SpaceAfter=No")
+            elif number < len(tokens) and gap and (gap > 1 or text[end] != " "):
+                self._spacing_kept = False
+            mark = marks.get(count + number - 1)
+            if extra:
+                further = f"\t{mark or '_'}{further}"
+            elif mark:
+                fields.append(f"Entity={mark}")
+            misc = "_" if not fields else fields[0] if len(fields) == 1 else "|".join(sorted(fields))
+            yield f"{base + number}\t{word}\t{columns}\t{misc}{further}\n"
+            if empty:
+                yield self._empty_nodes(empty, base + number)
+
+    def _without_breaks(self, attributes: Attributes) -> tuple[str, str]:
+        """The columns of a token whose attributes contain tabs or line breaks."""
+        named = dict(attributes)
+        names = (*COLUMNS, *self._extra[1:])
+        self._losses.add(TOKEN_ATTRIBUTES, 1, [name for name in names if BREAKING.search(named.get(name, ""))])
+        values = [BREAKING.sub(" ", named.get(name, "")) or "_" for name in names]
+        return "\t".join(values[: len(COLUMNS)]), "".join(f"\t{value}" for value in values[len(COLUMNS) :])
+
+    def _misc(self, named: dict[str, str]) -> list[str]:
+        """Attributes as fields of MISC."""
+        fields = []
+        for name, value in named.items():
+            if name == MISC and value and not BREAKING.search(value):
+                fields.extend(value.split("|"))
+            elif name in RESERVED or not value or "=" in name or _NOT_IN_MISC.search(name + value):
+                self._losses.add(TOKEN_ATTRIBUTES, 1, [name])
+            else:
+                fields.append(f"{name}={value}")
+        return fields
+
+    def _range(self, row: str, number: int, words_left: int) -> tuple[str, int]:
+        """A multi-word token's row, numbered for its place, and how many words follow its first."""
+        found = _RANGE_ROW.fullmatch(row)
+        length = int(found[2]) - int(found[1]) if found else -1
+        if found is None or not 0 <= length <= words_left:
+            self._losses.add(TOKEN_ATTRIBUTES, 1, [RANGE])
+            return "", 0
+        return f"{number}-{number + length}{found[3]}{self._padding}\n", length
+
+    def _empty_nodes(self, rows: str, number: int) -> str:
+        written = []
+        for row in rows.split("\n"):
+            found = _EMPTY_ROW.fullmatch(row)
+            if found is None:
+                self._losses.add(TOKEN_ATTRIBUTES, 1, [EMPTY])
+            else:
+                written.append(f"{number}{found[1]}{self._padding}\n")
+        return "".join(written)
+
+
+def _starts_paragraph(sentence: Sentence) -> bool:
+    return any(name.startswith("newpar") for name, _ in sentence.attributes)

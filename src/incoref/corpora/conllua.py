@@ -1,0 +1,256 @@
+"""CONLL-UA, the format of CODI-CRAC: CoNLL-U with further columns, identity in the one named IDENTITY.
+
+A mark is ``(EntityID=7|MarkableID=markable_12|Min=3,4|SemType=dn`` and its end a bare ``)``, which closes the mention
+opened last; ends that name their markable (``markable_12)``) are read too, and written where mentions cross. Fields
+other than the entity stay in the mention's attributes (``Type`` is its type). A markable that doesn't refer (its
+entity ends in ``Pseudo``) is no mention: it stays in the document's attributes. Markables of one id are parts of one
+mention. Words may be numbered through the document or by sentence; they are written numbered through.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import count, pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from incoref.corpora import _ud
+from incoref.corpora._assemble import NO_ATTRIBUTES, Span
+from incoref.corpora._brackets import PARTS, Bracket, cells, joined, parts_of, tangled
+from incoref.corpora._losses import DOCUMENT_ATTRIBUTES, MENTION_ATTRIBUTES, Keeps, Losses
+from incoref.corpora._ud_writing import Writer
+from incoref.errors import FormatError
+from incoref.types import Attributes, Document
+
+COLUMNS = (
+    *("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"),
+    *("IDENTITY", "BRIDGING", "DISCOURSE_DEIXIS", "REFERENCE", "NOM_SEM"),
+)
+NON_REFERRING = "non-referring"
+"""Attribute of a document: the markables that don't refer, each as first token, end, fields (``3:5:EntityID=…``)."""
+
+_ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
+_BRACKET = re.compile(r"\(([^()]*)(\))?|([^()]*)\)")
+_BREAKING = re.compile(r"[()|@\s]")
+_MARKABLE_FIELD = re.compile(r"MarkableID=([^|]+)")
+_STORED = re.compile(r"(\d{1,9}):(\d{1,9}):([^()\s]+)")
+
+
+def read(text: str, path: Path | str) -> Iterator[Document]:
+    """The documents of a file's text; ``path`` is for error messages and for a document without a name."""
+    return _ud.read(text, path, _Identity(path))
+
+
+class _Open(NamedTuple):
+    """A markable whose end has not come yet."""
+
+    place: int
+    first: int
+    line: int
+    entity: str
+    markable: str
+    type: str | None
+    attributes: Attributes
+
+
+class _Identity:
+    """Reads the column IDENTITY."""
+
+    numbers_run_on = True
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = path
+        self._places = list(range(10))
+        self._identity = COLUMNS.index("IDENTITY")
+        self._further = [(at, name) for at, name in enumerate(COLUMNS) if at > self._identity]
+        self.start()
+
+    def start(self) -> None:
+        self._stack: list[_Open] = []
+        self._spans: list[Span | None] = []
+        self._markables: list[str] = []
+
+    def take_global(self, name: str, value: str, line: int) -> bool:
+        if name != "global.columns":
+            return True
+        names = value.split()
+        missing = [column for column in COLUMNS[:11] if column not in names]
+        if missing:
+            raise FormatError(f"no column {missing[0]} in '# global.columns'", path=self._path, line=line)
+        self._places = [names.index(column) for column in COLUMNS[:10]]
+        self._identity = names.index("IDENTITY")
+        self._further = [(at, column) for at, column in enumerate(names) if column not in COLUMNS[:11]]
+        return False
+
+    def split(self, row: str, line: int) -> tuple[list[str], str, Attributes]:
+        cells = row.rstrip().split("\t")
+        if len(cells) <= self._identity:
+            raise FormatError(
+                f"a row of {len(cells)} columns, none of them for IDENTITY, which is number {self._identity + 1}",
+                path=self._path,
+                line=line,
+            )
+        columns = [cells[place].strip() or "_" for place in self._places]
+        mark = cells[self._identity].strip()
+        further = NO_ATTRIBUTES
+        if len(cells) > 11:
+            further = tuple(
+                [(name, cells[at]) for at, name in self._further if at < len(cells) and cells[at] not in ("_", "")]
+            )
+        return columns, "" if mark == "_" else mark, further
+
+    def take(self, mark: str, token: int, line: int) -> None:
+        at = 0
+        for found in _BRACKET.finditer(mark):
+            if found.start() != at:
+                break
+            at = found.end()
+            opening, single, closing = found.groups()
+            if opening is None:
+                self._close(closing, token + 1, line)
+                continue
+            self._open(opening.rstrip("@"), token, line)
+            if single:
+                self._close("", token + 1, line)
+        if at != len(mark):
+            raise FormatError(
+                f"unknown bracket {mark[at:]!r} in IDENTITY; expected '(EntityID=…' or ')'",
+                path=self._path,
+                line=line,
+            )
+
+    def _open(self, fields: str, token: int, line: int) -> None:
+        entity = markable = ""
+        type: str | None = None
+        attributes = []
+        for field in fields.split("|"):
+            name, _, value = field.partition("=")
+            plain = name.replace("_", "").lower()
+            if plain == "entityid":
+                entity = value
+            elif name == _TYPE and value:
+                type = value
+            else:
+                if plain == "markableid":
+                    markable = value
+                attributes.append((name, value))
+        if not entity:
+            raise FormatError(f"a markable without EntityID: '({fields}'", path=self._path, line=line)
+        self._stack.append(_Open(len(self._spans), token, line, entity, markable, type, tuple(attributes)))
+        self._spans.append(None)
+        self._markables.append(markable)
+
+    def _close(self, markable: str, end: int, line: int) -> None:
+        stack = self._stack
+        place = len(stack) - 1
+        while markable and place >= 0 and stack[place].markable != markable:
+            place -= 1
+        if place < 0:
+            which = f"markable {markable}" if markable else "a markable"
+            raise FormatError(f"{which} ends here but none is open", path=self._path, line=line)
+        opened = stack.pop(place)
+        self._spans[opened.place] = Span(opened.first, end, opened.entity, opened.type, opened.attributes)
+
+    def take_empty(self, mark: str, token: int, line: int) -> str:
+        raise FormatError("an empty node can't have a mention in CONLL-UA", path=self._path, line=line)
+
+    def finish(self) -> tuple[list[Span], Attributes]:
+        if self._stack:
+            opened = self._stack[0]
+            raise FormatError(
+                f"a markable of entity {opened.entity} starts here and never ends in this document",
+                path=self._path,
+                line=opened.line,
+            )
+        by_markable: dict[str, list[Span]] = {}
+        non_referring = []
+        for number, (span, markable) in enumerate(zip(self._spans, self._markables, strict=True)):
+            if span is None:
+                continue
+            if span.entity.endswith(_PSEUDO):
+                non_referring.append(f"{span.first}:{span.end}:{_fields(span.entity, span.type, span.attributes)}")
+            else:
+                by_markable.setdefault(markable or f" {number}", []).append(span)
+        spans = [span for parts in by_markable.values() for span in _mentions(parts)]
+        return spans, ((NON_REFERRING, " ".join(non_referring)),) if non_referring else NO_ATTRIBUTES
+
+
+def _mentions(parts: list[Span]) -> list[Span]:
+    """Spans of one markable as one mention, if they can be its parts."""
+    in_order = sorted(parts)
+    if len(parts) == 1 or any(a.end >= b.first or a.entity != b.entity for a, b in pairwise(in_order)):
+        return parts
+    return [joined(in_order)]
+
+
+_KEEPS = Keeps(
+    types=True, token_attributes=None, sentence_attributes=None, mention_attributes=None, document_attributes=None
+)
+
+
+def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
+    """The documents as text, in pieces."""
+    writer = Writer(losses, COLUMNS[10:])
+    yield f"# global.columns = {' '.join(COLUMNS)}\n"
+    for document in documents:
+        losses.count(document, _KEEPS)
+        named = [*_brackets(document, losses), *_non_referring(document, losses)]
+        plain = [bracket._replace(closing=")") for bracket in named]
+        marks = cells(named if tangled(plain) else plain, "")
+        headers = {name: value for name, value in document.attributes if name.startswith("global.")}
+        headers.pop("global.columns", None)
+        rest = tuple(pair for pair in document.attributes if pair[0] != NON_REFERRING)
+        yield "".join(writer.document(replace(document, attributes=rest), marks, headers))
+
+
+def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
+    """The mentions, each with a markable's id of its own."""
+    given = {value for mention in document.mentions for name, value in mention.attributes if name == _MARKABLE}
+    fresh = (id for number in count(1) if (id := f"markable_{number}") not in given)
+    used: set[str] = set()
+    for entity in document.entities:
+        id = _safe(entity.id) or "_"
+        id = f"{id}_" if id.endswith(_PSEUDO) else id
+        losses.add("entity ids that had to be changed", int(id != entity.id))
+        for mention in entity.mentions:
+            attributes = dict(mention.attributes)
+            attributes.pop(PARTS, None)
+            markable = _safe(attributes.pop(_MARKABLE, ""))
+            if not markable or markable in used:
+                losses.add(MENTION_ATTRIBUTES, int(bool(markable)), [_MARKABLE])
+                markable = next(fresh)
+            used.add(markable)
+            lost = [name for name, value in attributes.items() if not _is_field(name, value)]
+            lost += [_TYPE] if mention.type is not None and not _is_field(_TYPE, mention.type) else []
+            losses.add(MENTION_ATTRIBUTES, int(bool(lost)), lost)
+            kept = [(_MARKABLE, markable), *((name, value) for name, value in attributes.items() if name not in lost)]
+            fields = _fields(id, mention.type, tuple(kept))
+            for first, end in parts_of(mention):
+                yield Bracket(first, end, f"({fields}", f"{markable})")
+
+
+def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
+    """The markables that are no mentions, as the document's attributes hold them."""
+    for stored in dict(document.attributes).get(NON_REFERRING, "").split():
+        found = _STORED.fullmatch(stored)
+        if found is None or not int(found[1]) < int(found[2]) <= len(document.tokens):
+            losses.add(DOCUMENT_ATTRIBUTES, 1, [NON_REFERRING])
+        else:
+            markable = _MARKABLE_FIELD.search(found[3])
+            yield Bracket(int(found[1]), int(found[2]), f"({found[3]}", f"{markable[1] if markable else ''})")
+
+
+def _fields(entity: str, type: str | None, attributes: Attributes) -> str:
+    pairs = [(_ENTITY, entity), *attributes, *([(_TYPE, type)] if type is not None else [])]
+    return "|".join(f"{name}={_safe(value)}" for name, value in pairs)
+
+
+def _is_field(name: str, value: str) -> bool:
+    return bool(name and value) and "=" not in name and not _BREAKING.search(name + value)
+
+
+def _safe(value: str) -> str:
+    """Without the characters that mean something here."""
+    return _BREAKING.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), value)
