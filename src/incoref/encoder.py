@@ -63,6 +63,8 @@ class EncoderState:
     cache: _Cache
     used: int
     """Places of the cache that belong to this state."""
+    opened: int = 0
+    """How many of the blocks were read in the one pass that opened the window; the others came one by one."""
 
 
 class Encoder:
@@ -95,13 +97,19 @@ class Encoder:
             return self._open((), block)
         vectors, added = self._run([block], state.cache.values, state.used)
         cache = state.cache.appended(state.used, added)
-        return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block))
+        return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
 
-    def rebuilt(self, blocks: Sequence[Ints]) -> EncoderState:
-        """The state of a window with these blocks, as it was when they were read."""
+    def rebuilt(self, blocks: Sequence[Ints], opened: int) -> EncoderState:
+        """The state of a window with these blocks, bit for bit: they are read in the same passes as before.
+
+        Other passes would not do: an int8 product's scale depends on all that is read at once.
+        """
         if not blocks:
             return self.start()
-        return self._open(tuple(blocks[:-1]), blocks[-1])[1]
+        state = self._open(tuple(blocks[: opened - 1]), blocks[opened - 1])[1]
+        for block in blocks[opened:]:
+            state = self.read(block, state)[1]
+        return state
 
     def _open(self, context: tuple[Ints, ...], block: Ints) -> tuple[Floats, EncoderState]:
         """A new window: the start symbol, context and a block, in one pass."""
@@ -109,7 +117,8 @@ class Encoder:
         vectors, added = self._run([np.array([self.start_symbol]), *context, block], empty.values, 0)
         blocks = (*context, block)
         used = 1 + sum(len(b) for b in blocks)
-        return vectors[len(vectors) - len(block) :], EncoderState(blocks, empty.appended(0, added), used)
+        cache = empty.appended(0, added)
+        return vectors[len(vectors) - len(block) :], EncoderState(blocks, cache, used, len(blocks))
 
     def _run(self, blocks: Sequence[Ints], past: Floats, used: int) -> tuple[Floats, Floats]:
         """Vectors, and keys and values (layers, 2, heads, n, width of a head), of blocks after ``used`` places."""

@@ -21,7 +21,8 @@ Floats = npt.NDArray[np.float32]
 class EntityMemory:
     """The entities of one text: their mean vectors, the scorer's share of these, and the facts for the features.
 
-    Numbers are in order of foundation. ``copy`` before changing, where an earlier state must survive.
+    Numbers are in order of foundation. ``copy`` before changing, where an earlier state must survive. An entity's
+    share depends on its mean alone, to the last bit: so it need not be saved.
     """
 
     def __init__(self, size: int, hidden: int, types: int) -> None:
@@ -30,6 +31,8 @@ class EntityMemory:
         self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.type_scores: Floats = np.zeros((0, types), np.float32)
         self.facts = EntityFacts()
+        self.participants: dict[str, int] = {}
+        """Speakers of whom it is known, and not guessed, which entity they are."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -39,6 +42,18 @@ class EntityMemory:
         twin.means, twin.shares = self.means.copy(), self.shares.copy()
         twin.counts, twin.type_scores = self.counts.copy(), self.type_scores.copy()
         twin.facts = self.facts.copy()
+        twin.participants = self.participants.copy()
+        return twin
+
+    def kept(self, numbers: Sequence[int]) -> EntityMemory:
+        """These entities alone, renumbered in this order; what the others took is free."""
+        rows, order = self.facts.rows(), list(numbers)
+        twin = EntityMemory.__new__(EntityMemory)
+        twin.means, twin.shares = self.means[order], self.shares[order]
+        twin.counts, twin.type_scores = self.counts[order], self.type_scores[order]
+        twin.facts = EntityFacts.from_rows([rows[number] for number in order], self.facts.mentions)
+        place = {number: row for row, number in enumerate(order)}
+        twin.participants = {name: place[number] for name, number in self.participants.items() if number in place}
         return twin
 
 
@@ -126,6 +141,8 @@ class ClusterScorer:
     ) -> Decision:
         """Put a mention where it scores highest; changes ``memory``."""
         scores = self.scores(memory, span, memory.facts.classes(facts), constant)
+        if facts.says_i and facts.speaker in memory.participants:
+            scores[np.arange(len(scores)) != memory.participants[facts.speaker]] = -np.inf
         weights = np.exp((scores - scores.max()) / temperature)
         entity = int(scores.argmax())
         self.add(memory, span, facts, entity)
@@ -133,17 +150,41 @@ class ClusterScorer:
 
     def add(self, memory: EntityMemory, span: Floats, facts: MentionFacts, entity: int) -> None:
         """Put a mention into an entity (one past the last founds it): the running mean and all that follows it."""
-        share = span @ self.entity
         types = span @ self.types + self.types_bias
         if entity == len(memory):
             memory.means = np.concatenate((memory.means, span[None]))
-            memory.shares = np.concatenate((memory.shares, share[None]))
+            memory.shares = np.concatenate((memory.shares, (span @ self.entity)[None]))
             memory.type_scores = np.concatenate((memory.type_scores, types[None]))
             memory.counts = np.append(memory.counts, 1)
         else:
             count = memory.counts[entity]
             memory.means[entity] += (span - memory.means[entity]) / (count + 1)
-            memory.shares[entity] += (share - memory.shares[entity]) / (count + 1)
+            memory.shares[entity] = memory.means[entity] @ self.entity
             memory.type_scores[entity] += types
             memory.counts[entity] = count + 1
         memory.facts.add(facts, entity)
+
+    def restored(
+        self, means: Floats, counts: npt.NDArray[np.int64], type_scores: Floats, facts: EntityFacts
+    ) -> EntityMemory:
+        """The memory with these entities, as it was when they were saved."""
+        memory = self.empty()
+        memory.means, memory.counts, memory.type_scores, memory.facts = means, counts, type_scores, facts
+        memory.shares = np.empty((len(means), len(self.bias)), np.float32)
+        for share, mean in zip(memory.shares, means, strict=True):
+            share[:] = mean @ self.entity
+        return memory
+
+    def merged(self, memory: EntityMemory, one: int, other: int) -> EntityMemory:
+        """The memory once two entities are known to be the same: ``one``, and ``other`` is gone."""
+        twin = memory.copy()
+        counts = twin.counts[[one, other]]
+        twin.means[one] = (counts / counts.sum()).astype(np.float32) @ twin.means[[one, other]]
+        twin.shares[one] = twin.means[one] @ self.entity
+        twin.type_scores[one] += twin.type_scores[other]
+        twin.counts[one] = counts.sum()
+        rows = twin.facts.rows()
+        rows[one] = rows[one].merged(rows[other])
+        twin.facts = EntityFacts.from_rows(rows, twin.facts.mentions)
+        twin.participants = {name: one if entity == other else entity for name, entity in twin.participants.items()}
+        return twin.kept([number for number in range(len(twin)) if number != other])

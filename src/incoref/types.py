@@ -63,6 +63,22 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """An entity that a mention was not linked to, and the probability of that choice."""
+
+    entity: str | None
+    """Its id; none stands for a new entity."""
+    confidence: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {"entity": self.entity, "confidence": self.confidence}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RunnerUp:
+        return cls(data["entity"], data["confidence"])
+
+
+@dataclass(frozen=True, slots=True)
 class Mention:
     """A stretch of text that refers to an entity."""
 
@@ -81,6 +97,10 @@ class Mention:
     mention_confidence: float | None = None
     """Probability that this stretch of text is a mention."""
     attributes: Attributes = ()
+    new: bool | None = None
+    """Whether it founded its entity; not known of mentions that were annotated by hand."""
+    runners_up: tuple[RunnerUp, ...] = ()
+    """Where else it might have gone, most probable first, if that was asked for."""
 
     def to_json(self) -> dict[str, Any]:
         return _without_empty(
@@ -94,6 +114,8 @@ class Mention:
             confidence=self.confidence,
             mention_confidence=self.mention_confidence,
             attributes=dict(self.attributes),
+            new=self.new,
+            runners_up=[other.to_json() for other in self.runners_up] or None,
         )
 
     @classmethod
@@ -110,6 +132,8 @@ class Mention:
             confidence=data.get("confidence"),
             mention_confidence=data.get("mention_confidence"),
             attributes=_attributes(data.get("attributes")),
+            new=data.get("new"),
+            runners_up=tuple(RunnerUp.from_json(other) for other in data.get("runners_up", ())),
         )
 
 
@@ -121,13 +145,19 @@ class Entity:
     mentions: tuple[Mention, ...]
     name: str | None = None
     type: str | None = None
+    speaker: str | None = None
+    """Whose "I" it is."""
 
     def __len__(self) -> int:
         return len(self.mentions)
 
     def to_json(self) -> dict[str, Any]:
         return _without_empty(
-            id=self.id, name=self.name, type=self.type, mentions=[m.to_json() for m in self.mentions]
+            id=self.id,
+            name=self.name,
+            type=self.type,
+            speaker=self.speaker,
+            mentions=[m.to_json() for m in self.mentions],
         )
 
     @classmethod
@@ -137,6 +167,7 @@ class Entity:
             mentions=tuple(Mention.from_json(m) for m in data["mentions"]),
             name=data.get("name"),
             type=data.get("type"),
+            speaker=data.get("speaker"),
         )
 
 
