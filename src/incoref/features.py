@@ -269,48 +269,35 @@ class EntityFacts:
     def classes(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
         numbers = self._numbers
-        return np.stack(
-            (
-                np.searchsorted(_COUNT_EDGES, numbers[_COUNT], side="right"),
-                np.searchsorted(_DISTANCE_EDGES, self._mentions - numbers[_LATEST], side="right"),
-                np.searchsorted(_SENTENCE_EDGES, mention.sentence - numbers[_SENTENCE], side="right"),
-                self._match(mention),
-                self._agreement(mention),
-                self._voice(mention),
-                (numbers[_FIRST] >= mention.first).astype(np.int64),
-            )
-        )
+        found = np.zeros((len(PAIR_FEATURES), len(self)), np.int64)
+        count, distance, sentences, match, agreement, speaker, nested = found
+        count[:] = _bucket(numbers[_COUNT], _COUNT_EDGES)
+        distance[:] = _bucket(self._mentions - numbers[_LATEST], _DISTANCE_EDGES)
+        sentences[:] = _bucket(mention.sentence - numbers[_SENTENCE], _SENTENCE_EDGES)
+        for entity, kind in self._matches(mention).items():
+            match[entity] = kind
+        agreement[:] = _AGREEMENT[mention.pronoun][numbers[_PRONOUN_BITS] & _GENDERED_BITS]
+        if mention.speaker is not None:
+            speaker[:] = self._voice(mention, mention.speaker)
+        nested[:] = numbers[_FIRST] >= mention.first
+        return found
 
-    def _match(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
-        found = np.zeros(len(self), np.int64)
+    def _matches(self, mention: MentionFacts) -> dict[int, Match]:
+        """The entities whose words match the mention's in some way, and how."""
         if mention.pronoun:
-            found[list(self._strings.get(mention.string, ()))] = Match.SAME_PRONOUN
-            return found
+            return dict.fromkeys(self._strings.get(mention.string, ()), Match.SAME_PRONOUN)
         content = mention.content
         same_head = self._heads.get(mention.head, frozenset())
+        found = {}
         for entity in same_head.union(*(self._words.get(word, ()) for word in content)):
             if any(content <= other or other <= content for other in self._contents[entity]):
                 found[entity] = Match.CONTAINED_SAME_HEAD if entity in same_head else Match.CONTAINED
             else:
                 found[entity] = Match.SAME_HEAD if entity in same_head else Match.SHARED_WORD
-        found[list(self._strings.get(mention.string, ()))] = Match.SAME_STRING
-        return found
+        return found | dict.fromkeys(self._strings.get(mention.string, ()), Match.SAME_STRING)
 
-    def _agreement(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
-        said = self._numbers[_PRONOUN_BITS] & _GENDERED_BITS
-        if mention.pronoun not in _GENDERED:
-            return np.where(said > 0, Agreement.ENTITY_HAS_PRONOUN, Agreement.NO_PRONOUN).astype(np.int64)
-        only_plural = (said == 1 << _PLURAL) if mention.pronoun != _PLURAL else np.ones(len(self), np.bool_)
-        other = np.where(only_plural, Agreement.OTHER_ONLY_PLURAL, Agreement.OTHER)
-        same = said & (1 << mention.pronoun) > 0
-        return np.where(said == 0, Agreement.MENTION_IS_PRONOUN, np.where(same, Agreement.SAME, other)).astype(
-            np.int64
-        )
-
-    def _voice(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
-        if mention.speaker is None:
-            return np.zeros(len(self), np.int64)
-        me = self._speakers.get(mention.speaker, _NOBODY)
+    def _voice(self, mention: MentionFacts, said_by: str) -> npt.NDArray[np.int64]:
+        me = self._speakers.get(said_by, _NOBODY)
         numbers = self._numbers
         i_of, you_by = numbers[_FIRST_PERSON_OF], numbers[_SECOND_PERSON_BY]
         turn_before = mention.turn - 1
@@ -321,7 +308,7 @@ class EntityFacts:
         if mention.pronoun == _FIRST_PERSON:
             found[my_you] = Voice.I_SAID_YOU
             found[others_you & (numbers[_SECOND_PERSON_TURN] == turn_before)] = Voice.I_WAS_ADDRESSED
-            for word in name_words(mention.speaker):
+            for word in name_words(said_by):
                 found[list(self._words.get(word, ()))] = Voice.I_AM_NAMED_SO
             found[others] = Voice.I_AM_NOT_THIS_I
             found[mine] = Voice.I_AM_THIS_I
@@ -343,11 +330,9 @@ class EntityFacts:
         """Put the mention into the entity; a number one past the last founds it."""
         speaker = self._speaker_number(mention.speaker)
         if entity == len(self):
-            row = np.full((len(_COLUMNS), 1), _NOBODY, np.int64)
-            row[[_COUNT, _PRONOUN_BITS]] = 0
-            self._numbers = np.concatenate((self._numbers, row), axis=1)
+            self._numbers = np.concatenate((self._numbers, _NEW_ENTITY), axis=1)
             self._contents.append(())
-        row = self._numbers[:, entity]
+        row = self._numbers[:, entity].tolist()
         row[_COUNT] += 1
         row[_LATEST] = self._mentions
         row[_SENTENCE] = mention.sentence
@@ -358,6 +343,7 @@ class EntityFacts:
             row[_FIRST_PERSON_OF], row[_FIRST_PERSON_TURN] = speaker, mention.turn
         elif mention.pronoun == _SECOND_PERSON:
             row[_SECOND_PERSON_BY], row[_SECOND_PERSON_TURN] = speaker, mention.turn
+        self._numbers[:, entity] = row
         self._mentions += 1
         _put(self._strings, mention.string, entity)
         if not mention.pronoun:
@@ -375,6 +361,64 @@ class EntityFacts:
             for word in name_words(name):
                 _put(self._names, word, self._speakers[name])
         return self._speakers[name]
+
+
+def classes_of_pairs(
+    mentions: Sequence[MentionFacts], entity_of: npt.NDArray[np.int64], latest: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int8]:
+    """The classes of every mention against every entity before it, (features, pairs), mention by mention.
+
+    What ``EntityFacts.classes`` gives for one mention after the other when each joins its entity in ``entity_of``, but
+    most features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
+    """
+    found = np.zeros((len(PAIR_FEATURES), len(latest)), np.int8)
+    count, distance, sentences, match, agreement, speaker, nested = found
+    known = EntityFacts()
+    after = np.zeros((len(_COLUMNS), len(mentions)), np.int64)  # the numbers of each mention's entity once it joined
+    entities, done = [], 0
+    for number, (mention, entity) in enumerate(zip(mentions, entity_of.tolist(), strict=True)):
+        for other, kind in known._matches(mention).items():
+            match[done + other] = kind
+        if mention.speaker is not None:
+            speaker[done : done + len(known)] = known._voice(mention, mention.speaker)
+        entities.append(len(known))
+        done += len(known)
+        known.add(mention, entity)
+        after[:, number] = known._numbers[:, entity]
+    of_pair = np.repeat(np.arange(len(mentions)), entities)
+    sentence, first, pronoun = (
+        np.array([(m.sentence, m.first, m.pronoun) for m in mentions], np.int64).reshape(-1, 3).T
+    )
+    count[:] = _bucket(after[_COUNT], _COUNT_EDGES)[latest]
+    distance[:] = _bucket(of_pair - latest, _DISTANCE_EDGES)
+    sentences[:] = _bucket(sentence[of_pair] - after[_SENTENCE][latest], _SENTENCE_EDGES)
+    agreement[:] = _AGREEMENT[pronoun[of_pair], (after[_PRONOUN_BITS] & _GENDERED_BITS)[latest]]
+    nested[:] = after[_FIRST][latest] >= first[of_pair]
+    return found
+
+
+def _bucket(values: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.searchsorted(edges, values, side="right")
+
+
+def _agreement(pronoun: int, said: int) -> Agreement:
+    """Of a mention that is this pronoun (or 0) with an entity that was called he, she, it or they, as bits."""
+    if pronoun not in _GENDERED:
+        return Agreement.ENTITY_HAS_PRONOUN if said else Agreement.NO_PRONOUN
+    if not said:
+        return Agreement.MENTION_IS_PRONOUN
+    if said & 1 << pronoun:
+        return Agreement.SAME
+    return Agreement.OTHER_ONLY_PLURAL if pronoun == _PLURAL or said == 1 << _PLURAL else Agreement.OTHER
+
+
+_AGREEMENT = np.array(
+    [
+        [_agreement(pronoun, said) for said in range(_GENDERED_BITS + 1)]
+        for pronoun in range(max(_PRONOUNS.values()) + 1)
+    ]
+)
+"""``_agreement`` of every pronoun with every set of them."""
 
 
 _COLUMNS = (
@@ -402,6 +446,7 @@ _COLUMNS = (
     _SECOND_PERSON_TURN,
 ) = range(len(_COLUMNS))
 _NOBODY = -1
+_NEW_ENTITY = np.array([[0 if column in (_COUNT, _PRONOUN_BITS) else _NOBODY] for column in range(len(_COLUMNS))])
 
 
 @lru_cache(maxsize=4096)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from incoref import transitions
-from incoref.transitions import Action
+from incoref.transitions import Action, History, Stack, State
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -45,61 +46,96 @@ class Derivation:
 
 def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:
     """Replay gold actions chunk by chunk: (number of tokens, actions) each."""
-    actions: list[int] = []
-    legal: list[tuple[bool, ...]] = []
-    tokens: list[int] = []
-    nodes: list[int] = []
-    widths: list[int] = []
-    push_token: list[int] = []
-    push_parent: list[int] = []
-    push_level: list[int] = []
-    first: list[int] = []
-    last: list[int] = []
-    found_at: list[int] = []
-    chunk_steps: list[int] = []
-    offset = 0
-    for length, chunk in chunks:
-        state = transitions.start(length)
-        stack: list[int] = []
-        for action in chunk:
-            allowed = transitions.legal(state)
-            legal.append(tuple(a in allowed for a in Action))
-            actions.append(int(action))
-            tokens.append(offset + state.position)
-            nodes.append(stack[-1] if stack else 0)
-            widths.append(state.position - state.stack.top if state.stack else EMPTY)
-            mention = transitions.mention_of(state, action)
-            if mention is not None:
-                first.append(offset + mention[0])
-                last.append(offset + mention[1])
-                found_at.append(len(actions) - 1)
-            if action is Action.PUSH:
-                push_token.append(offset + state.position)
-                push_parent.append(stack[-1] if stack else 0)
-                push_level.append(len(stack))
-                stack.append(len(push_token))
-            elif action is Action.POP:
-                stack.pop()
-            state = transitions.apply(state, action)
-        if not state.finished:
-            raise ValueError(f"the actions of a chunk end at token {state.position} of {length}")
-        chunk_steps.append(len(chunk))
-        offset += length
-
-    def ints(values: list[int]) -> Ints:
-        return np.asarray(values, np.int64)
-
+    lengths, derivations = [], []
+    for length, actions in chunks:
+        lengths.append(length)
+        derivations.append(np.asarray(actions, np.int64))
+    chunk_steps = np.array([len(actions) for actions in derivations], np.int64)
+    action = np.concatenate([np.zeros(0, np.int64), *derivations])
+    advances = action == Action.ADVANCE
+    token = np.cumsum(advances) - advances  # tokens left behind before each step
+    chunk_ends = np.cumsum(np.array(lengths, np.int64))
+    chunk = np.repeat(np.arange(len(chunk_steps)), chunk_steps)
+    forest = _Forest(action, token)
+    empty = forest.node == 0
+    width = np.where(empty, EMPTY, token - np.concatenate([[0], forest.push_token])[forest.node])
+    legal = _legal(action, chunk_steps, ~empty, token >= chunk_ends[chunk] - 1)
+    _check(action, legal, advances, chunk_steps, lengths)
+    found_at = np.flatnonzero((action == Action.POP) | (action == Action.PEEK))
     return Derivation(
-        action=ints(actions),
-        legal=np.asarray(legal, np.bool_).reshape(-1, len(Action)),
-        token=ints(tokens),
-        node=ints(nodes),
-        width=ints(widths),
-        push_token=ints(push_token),
-        push_parent=ints(push_parent),
-        push_level=ints(push_level),
-        first=ints(first),
-        last=ints(last),
-        found_at=ints(found_at),
-        chunk_steps=ints(chunk_steps),
+        action=action,
+        legal=legal,
+        token=token,
+        node=forest.node,
+        width=width,
+        push_token=forest.push_token,
+        push_parent=forest.push_parent,
+        push_level=forest.push_level,
+        first=(token - width)[found_at],
+        last=token[found_at],
+        found_at=found_at,
+        chunk_steps=chunk_steps,
     )
+
+
+class _Forest:
+    """The stack nodes of a derivation, and the one on top before every step."""
+
+    def __init__(self, action: Ints, token: Ints) -> None:
+        changes = np.flatnonzero((action == Action.PUSH) | (action == Action.POP))
+        parents: list[int] = []
+        levels: list[int] = []
+        tops: list[int] = []  # the node on top after each change
+        stack = [0]
+        for pushes in (action[changes] == Action.PUSH).tolist():
+            if pushes:
+                parents.append(stack[-1])
+                levels.append(len(stack) - 1)
+                stack.append(len(parents))
+            elif len(stack) > 1:
+                stack.pop()
+            tops.append(stack[-1])
+        # Each step sees the top that the latest change before it left.
+        self.node = np.array([0, *tops], np.int64)[np.searchsorted(changes, np.arange(len(action)), side="left")]
+        self.push_token = token[action == Action.PUSH]
+        self.push_parent = np.array(parents, np.int64)
+        self.push_level = np.array(levels, np.int64)
+
+
+def _legal(action: Ints, chunk_steps: Ints, on_stack: Bools, on_last: Bools) -> Bools:
+    """Which actions are legal at every step, (T, 4)."""
+    before = np.concatenate([[_START], action[:-1]])[: len(action)]
+    before[(np.cumsum(chunk_steps) - chunk_steps)[chunk_steps > 0]] = _START
+    return _legal_table()[before, on_stack.astype(np.int64), on_last.astype(np.int64)]
+
+
+_START = len(Action)
+"""Stands for the action before the first one of a chunk."""
+
+
+@cache
+def _legal_table() -> Bools:
+    """The transition system's guards by latest action, stack (empty or not) and token (the last one or not)."""
+    table = np.zeros((len(Action) + 1, 2, 2, len(Action)), np.bool_)
+    for before in range(len(Action) + 1):
+        for on_stack in (False, True):
+            for on_last in (False, True):
+                state = State(
+                    length=1 if on_last else 2,
+                    stack=Stack(0) if on_stack else None,
+                    history=None if before == _START else History(Action(before)),
+                    pushed=before == Action.PUSH,
+                )
+                table[before, int(on_stack), int(on_last), list(transitions.legal(state))] = True
+    return table
+
+
+def _check(action: Ints, legal: Bools, advances: Bools, chunk_steps: Ints, lengths: Sequence[int]) -> None:
+    """Every action is legal, and every chunk's actions end where it does."""
+    wrong = np.flatnonzero(~legal[np.arange(len(action)), action])
+    if len(wrong):
+        raise ValueError(f"{Action(int(action[wrong[0]])).name} is not legal at step {wrong[0]}")
+    passed = np.concatenate([[0], np.cumsum(advances)])[np.concatenate([[0], np.cumsum(chunk_steps)])]
+    for chunk, (tokens, length) in enumerate(zip(np.diff(passed).tolist(), lengths, strict=True)):
+        if tokens != length:
+            raise ValueError(f"the actions of chunk {chunk} end at token {tokens} of {length}")

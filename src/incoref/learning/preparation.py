@@ -7,14 +7,14 @@ here and counted; the two clusters of a doubled span are merged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from incoref import transitions
-from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts, facts_of
+from incoref.features import MentionFacts, classes_of_pairs, facts_of
 from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, derive
 from incoref.model import turns
@@ -110,31 +110,35 @@ def annotate(
     """The gold derivation of a document, cut into blocks as it is read."""
     entity_by_span, type_by_span = _merged_clusters(document)
     total = len(entity_by_span) + sum(1 for _ in document.mentions) - len({m.tokens for m in document.mentions})
-    steps = []
-    offset = 0
-    for length in reading.chunks:
-        inside = [
-            (first - offset, last - offset)
-            for first, last in entity_by_span
-            if offset <= first and last < offset + length
-        ]
-        spans = transitions.derivable(inside, length).kept
-        steps.append((length, transitions.oracle(spans, length)))
-        offset += length
-    derivation = derive(steps)
+    derivation = _gold_derivation(entity_by_span, reading.chunks)
     spans_found = list(zip(derivation.first.tolist(), derivation.last.tolist(), strict=True))
     numbers: dict[str, int] = {}
     entity_of = np.array([numbers.setdefault(entity_by_span[s], len(numbers)) for s in spans_found], np.int64)
+    pairs = pairs_of(entity_of)
     return Annotation(
         scheme=scheme,
         weight=weight,
         derivation=derivation,
         entity_of=entity_of,
         types=np.array([types.get(type_by_span.get(s) or "", NO_TYPE) for s in spans_found], np.int64),
-        pairs=pairs_of(entity_of),
-        pair_classes=pair_classes(mention_facts(reading, spans_found), entity_of),
+        pairs=pairs,
+        pair_classes=classes_of_pairs(mention_facts(reading, spans_found), entity_of, pairs.state),
         dropped=total - len(spans_found),
     )
+
+
+def _gold_derivation(spans: Iterable[transitions.Span], chunks: Sequence[int]) -> Derivation:
+    """The derivation of what can be derived, chunk by chunk; chunks are given by their lengths."""
+    ends = np.cumsum(chunks)
+    inside: list[list[transitions.Span]] = [[] for _ in chunks]
+    for first, last in spans:
+        chunk = int(np.searchsorted(ends, first, side="right"))
+        offset = int(ends[chunk]) - chunks[chunk]
+        inside[chunk].append((first - offset, last - offset))
+    steps = []
+    for length, some in zip(chunks, inside, strict=True):
+        steps.append((length, transitions.oracle(transitions.derivable(some, length).kept, length)))
+    return derive(steps)
 
 
 def _merged_clusters(document: Document) -> tuple[dict[transitions.Span, str], dict[transitions.Span, str | None]]:
@@ -169,13 +173,3 @@ def mention_facts(reading: Reading, spans: Sequence[transitions.Span]) -> list[M
         speaker = utterances[sentence].speaker
         facts.append(facts_of(words[first : last + 1], first, sentence, turn_of[sentence], speaker))
     return facts
-
-
-def pair_classes(facts: Sequence[MentionFacts], entity_of: Ints) -> npt.NDArray[np.int8]:
-    """The classes of all pairs, (features, P), in the order of ``pairs_of``."""
-    known = EntityFacts()
-    columns = [np.zeros((len(PAIR_FEATURES), 0), np.int8)]
-    for mention, entity in zip(facts, entity_of.tolist(), strict=True):
-        columns.append(known.classes(mention).astype(np.int8))
-        known.add(mention, entity)
-    return np.concatenate(columns, axis=1)
