@@ -8,8 +8,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 .PHONY: demo test lint types unit format wheel clean
 
 demo: $(VENV)/.installed
-	$(BIN)/incoref --version
-	$(BIN)/incoref score examples/scoring/key.conll examples/scoring/response.conll
+	@mkdir -p build/demo
+	$(BIN)/incoref corpus stats examples/scoring/key.conll
+	$(BIN)/incoref convert examples/scoring/response.conll build/demo/response.conllu
+	$(BIN)/incoref score examples/scoring/key.conll build/demo/response.conllu
 
 test: lint types unit
 
