@@ -34,8 +34,8 @@ class EntityRow:
     def merged(self, other: EntityRow) -> EntityRow:
         """The facts of two entities that turn out to be one."""
         latest = max(self, other, key=lambda row: row.latest)
-        i = max(self, other, key=lambda row: row.i_turn)
-        you = max(self, other, key=lambda row: row.you_turn)
+        i = max(self, other, key=lambda row: (row.i_of is not None, row.i_turn))
+        you = max(self, other, key=lambda row: (row.you_by is not None, row.you_turn))
         return EntityRow(
             count=self.count + other.count,
             latest=latest.latest,

@@ -131,6 +131,14 @@ class Model:
         reading, result = self.heads.step([utterance for utterance, _ in block], words, state.reading, classes)
         return ModelState(reading, encoder), result
 
+    def vector_of(self, words: Sequence[str]) -> Floats:
+        """The vector of a mention that stands alone, (size,)."""
+        block = self.blocks([Utterance(tuple(words))])[0]
+        subwords = joined([part for _, part in block])
+        vectors = word_means(self.encoder.read(subwords.ids, self.encoder.start())[0], subwords)
+        found: Floats = self.heads.clusters.spans(vectors, [(0, len(vectors) - 1)])[0]
+        return found
+
 
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:
     """A vector for each word: the mean of its sub-words', (words, width)."""

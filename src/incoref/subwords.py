@@ -72,7 +72,8 @@ class SubwordTokenizer:
 
     def encode(self, words: Sequence[str], speaker: str | None = None) -> Subwords:
         """Sub-words of a sentence, its separator included; ``speaker`` only where the turn changes."""
-        encoding = self._tokenizer.encode(list(words), is_pretokenized=True, add_special_tokens=False)
+        encodable = [word if word.isprintable() else _without_surrogates(word) for word in words]
+        encoding = self._tokenizer.encode(encodable, is_pretokenized=True, add_special_tokens=False)
         ids: list[int] = list(encoding.ids)
         owners = [int(word) for word in encoding.word_ids if word is not None]
         if len(set(owners)) < len(words):  # a word of control characters alone has no sub-word
@@ -91,6 +92,11 @@ class SubwordTokenizer:
         rows = [*zip(owners, ids, strict=True), *((word, self.unknown) for word in set(range(words)) - set(owners))]
         rows.sort(key=lambda row: row[0])
         return [row[1] for row in rows], [row[0] for row in rows]
+
+
+def _without_surrogates(word: str) -> str:
+    """Half of a surrogate pair can't be encoded; a question mark stands for it."""
+    return word.encode("utf-8", "replace").decode("utf-8")
 
 
 def utterances_of(document: Document) -> Iterator[Utterance]:
