@@ -7,9 +7,11 @@ texts, from many threads.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,15 @@ class Model:
         except Exception as error:  # safetensors raises an exception class of its own without a public base
             raise IncorefError(f"{place / 'head.safetensors'}: can't be read: {error}") from error
         return cls(place, config, tokenizer, encoder, Heads.from_weights(weights, config.names, config.temperatures))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of the model's files: a text can go on only with the model that it began with."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name in ("config.json", "encoder.onnx", "head.safetensors", "tokenizer.json"):
+            with (self.folder / name).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "blake2b").digest())
+        return digest.hexdigest()
 
     def start(self) -> ModelState:
         return ModelState(self.heads.start(), self.encoder.start())
