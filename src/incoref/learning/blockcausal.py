@@ -17,6 +17,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 from incoref.errors import IncorefError
 
@@ -155,16 +156,21 @@ class BlockCausalEncoder(nn.Module):
         encoder.load_state_dict(_bert_weights(folder, encoder))
         return encoder
 
-    def forward(self, ids: Tensor, positions: Tensor, lengths: list[int], blocks: list[Tensor]) -> Tensor:
+    def forward(
+        self, ids: Tensor, positions: Tensor, lengths: list[int], blocks: list[Tensor], recompute: bool = False
+    ) -> Tensor:
         """Vectors (n, width) of windows side by side.
 
         ``lengths`` are the windows' in sub-words; ``blocks`` give, window by window, the number of the block
-        that each sub-word belongs to.
+        that each sub-word belongs to. With ``recompute``, only the input of each layer is kept for the backward pass.
         """
         masks = [block[:, None] >= block[None, :] for block in blocks]
         hidden = self.embeddings(ids, positions)
         for layer in self.encoder.layer:
-            hidden = layer(hidden, lengths, masks)
+            if recompute and torch.is_grad_enabled():
+                hidden = checkpoint(layer, hidden, lengths, masks, use_reentrant=False)
+            else:
+                hidden = layer(hidden, lengths, masks)
         return hidden
 
     def step(self, ids: Tensor, start: Tensor, cache: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from incoref.learning.layers import FeatureTables, SplitLinear
+from incoref.learning.layers import FeatureTables, SplitLinear, beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Clusterer(nn.Module):
     def spans(self, vectors: Tensor, first: np.ndarray, last: np.ndarray, classes: Mapping[str, Tensor]) -> Tensor:
         """Vectors of the spans (first, last), both included, (M, size)."""
         widths = last - first + 1
-        span = torch.from_numpy(np.repeat(np.arange(len(first)), widths))
+        span = beside(vectors, np.repeat(np.arange(len(first)), widths))
         inside = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + np.repeat(first, widths)
-        token = torch.from_numpy(inside)
+        token = beside(vectors, inside)
         score = self.attention(vectors).squeeze(-1).index_select(0, token)
         highest = score.new_full((len(first),), -torch.inf).scatter_reduce(0, span, score.detach(), "amax")
         weight = torch.exp(score - highest.index_select(0, span))
@@ -105,8 +105,8 @@ class Clusterer(nn.Module):
         weighted = vectors.index_select(0, token) * (weight / total.index_select(0, span))[:, None]
         mean = vectors.new_zeros(len(first), vectors.shape[1]).index_add(0, span, weighted)
         parts = [
-            vectors.index_select(0, torch.from_numpy(first)),
-            vectors.index_select(0, torch.from_numpy(last)),
+            vectors.index_select(0, beside(vectors, first)),
+            vectors.index_select(0, beside(vectors, last)),
             mean,
         ]
         if self.span_features.tables:
@@ -124,13 +124,13 @@ class Clusterer(nn.Module):
 
         After the vectors of entities founded before, if any: (E + M, size).
         """
-        entity = torch.from_numpy(entity_of)
+        entity = beside(spans, entity_of)
         same = torch.tril(entity[:, None] == entity[None, :]).to(spans.dtype)
         count = same.sum(dim=1, keepdim=True)
         if founded is None or not len(founded.counts):
             return (same / count) @ spans
         new = np.maximum(entity_of.max(initial=-1) + 1 - len(founded.counts), 0)
-        before = torch.from_numpy(np.pad(founded.counts, (0, int(new)))).to(spans.dtype)[entity, None]
+        before = beside(spans, np.pad(founded.counts, (0, int(new)))).to(spans.dtype)[entity, None]
         earlier = nn.functional.pad(founded.vectors, (0, 0, 0, int(new))).index_select(0, entity)
         joined = ((same / (count + before)) @ spans) + earlier * (before / (count + before))
         return torch.cat([founded.vectors, joined])
@@ -148,7 +148,7 @@ class Clusterer(nn.Module):
         Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need
         no more, and each block is computed again in the backward pass.
         """
-        mention, state = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.state)
+        mention, state = beside(spans, pairs.mention), beside(spans, pairs.state)
         of_mention = self.hidden.part("mention", spans) + self.hidden.bias
         of_entity = self.hidden.part("entity", states)
 
@@ -187,9 +187,9 @@ def clustering_loss(
     count = len(entity_of)
     entities = int(entity_of.max(initial=founded - 1)) + 1
     table = scores.new_full((count, entities + 1), -torch.inf)
-    place = torch.from_numpy(pairs.mention), torch.from_numpy(pairs.entity)
+    place = beside(scores, pairs.mention), beside(scores, pairs.entity)
     table = table.index_put(place, scores)
     table[:, entities] = new
     newest = np.maximum.accumulate(np.concatenate([[founded - 1], entity_of]))[:-1]  # newest entity before each
     target = np.where(entity_of > newest, entities, entity_of)
-    return nn.functional.cross_entropy(table, torch.from_numpy(target), reduction="none")
+    return nn.functional.cross_entropy(table, beside(scores, target), reduction="none")

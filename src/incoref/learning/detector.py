@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from incoref.learning.derivation import Derivation
-from incoref.learning.layers import FeatureTables, SplitLinear
+from incoref.learning.layers import FeatureTables, SplitLinear, beside
 from incoref.transitions import Action
 
 
@@ -68,7 +68,7 @@ class Detector(nn.Module):
         which the action history starts anew; ``classes`` the feature classes of every step, (T,) each; ``start`` the
         state of the action history in which each run starts, if not the learned one.
         """
-        token, node = torch.from_numpy(derivation.token), torch.from_numpy(derivation.node)
+        token, node = beside(vectors, derivation.token), beside(vectors, derivation.node)
         stack = self.stack_states(vectors, derivation)
         history = self.history_states(derivation.action, sequence_steps, start)
         hidden = (
@@ -89,8 +89,8 @@ class Detector(nn.Module):
         order = np.argsort(derivation.push_level, kind="stable")
         place = np.zeros(len(order) + 1, np.int64)
         place[order + 1] = np.arange(1, len(order) + 1)
-        inputs = vectors.index_select(0, torch.from_numpy(derivation.push_token[order]))
-        parents = torch.from_numpy(place[derivation.push_parent[order]])
+        inputs = vectors.index_select(0, beside(vectors, derivation.push_token[order]))
+        parents = beside(vectors, place[derivation.push_parent[order]])
         levels = np.bincount(derivation.push_level)
         h, c = [self.stack_start[:1]], [self.stack_start[1:]]
         before, done = 1, 0  # nodes before the level below this one; pushes done
@@ -104,7 +104,7 @@ class Detector(nn.Module):
             c.append(previous_c)
             offset, done = before, done + int(count)
             before += int(count)
-        return torch.cat(h).index_select(0, torch.from_numpy(place))
+        return torch.cat(h).index_select(0, beside(vectors, place))
 
     def history_states(
         self, actions: np.ndarray, sequence_steps: np.ndarray, start_state: Tensor | None = None
@@ -116,14 +116,15 @@ class Detector(nn.Module):
         padded = np.zeros((count, longest), np.int64)
         padded[inside] = actions
         start = start_state[:, None, None, :].expand(2, 1, count, -1).contiguous()
-        states, _ = self.action_lstm(self.action_embedding(torch.from_numpy(padded[:, :-1])), (start[0], start[1]))
+        embedded = self.action_embedding(beside(start, padded[:, :-1]))
+        states, _ = self.action_lstm(embedded, (start[0], start[1]))
         states = torch.cat([start[0].transpose(0, 1), states], dim=1)  # the state before each step
-        flat = torch.from_numpy(np.flatnonzero(inside))
+        flat = beside(start, np.flatnonzero(inside))
         return states.reshape(count * longest, -1).index_select(0, flat)
 
     @torch.no_grad()
     def history_after(self, actions: np.ndarray, start: Tensor | None = None) -> Tensor:
         """The action LSTM's state after a run of actions, (2, history), without its gradient."""
         state = (self.action_start if start is None else start)[:, None, :]
-        _, (h, c) = self.action_lstm(self.action_embedding(torch.from_numpy(actions)), (state[0], state[1]))
+        _, (h, c) = self.action_lstm(self.action_embedding(beside(state, actions)), (state[0], state[1]))
         return torch.cat([h, c])

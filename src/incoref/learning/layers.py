@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+
+
+def beside(like: Tensor, values: np.ndarray) -> Tensor:
+    """An array as a tensor on the device of another."""
+    return torch.from_numpy(values).to(like.device)
 
 
 class FeatureTables(nn.Module):

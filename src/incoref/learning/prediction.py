@@ -37,7 +37,7 @@ def predict(
         for document in documents:
             reading = read(document, tokenizer, sizes, k)
             with torch.inference_mode():
-                vectors = model.word_vectors(reading).numpy()
+                vectors = model.word_vectors(reading).cpu().numpy()
             state = heads.start()
             clusters: dict[int, list[tuple[int, int]]] = defaultdict(list)
             for block, length in zip(reading.utterances, reading.chunks, strict=True):

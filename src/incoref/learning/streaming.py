@@ -7,6 +7,7 @@ of every step and every pair.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,7 @@ from incoref.learning.blockcausal import BlockCausalEncoder
 from incoref.learning.clusterer import Clusterer, ClustererSizes, clustering_loss
 from incoref.learning.derivation import EMPTY
 from incoref.learning.detector import Detector, DetectorSizes
+from incoref.learning.layers import beside
 from incoref.learning.preparation import Annotation, Example, Reading
 from incoref.model import HeadNames
 from incoref.transitions import Action
@@ -51,6 +53,10 @@ class StreamingModel(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.names = names
+        self.bf16 = False
+        """Whether the encoder computes in bfloat16; detector and clusterer never do."""
+        self.recompute = False
+        """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
         vector = encoder.sizes.width
         constant = {"genre": len(names.genres), "scheme": len(names.schemes)}
         self.detector = Detector(
@@ -81,16 +87,19 @@ class StreamingModel(nn.Module):
 
     def word_vectors(self, reading: Reading) -> Tensor:
         """Vectors of all words, (N, vector): means of their sub-words', each from the window that answers for it."""
-        vectors = self.encoder(
-            torch.from_numpy(reading.ids),
-            torch.from_numpy(reading.positions),
-            list(reading.lengths),
-            [torch.from_numpy(block) for block in reading.blocks],
-        )
-        word = torch.from_numpy(reading.word)
-        total = torch.zeros(sum(reading.chunks), vectors.shape[1])
-        total = total.index_add(0, word, vectors.index_select(0, torch.from_numpy(reading.source)))
-        return total / torch.from_numpy(np.bincount(reading.word)).to(total.dtype)[:, None]
+        here = self.detector.stack_start
+        with torch.autocast(here.device.type, torch.bfloat16) if self.bf16 else nullcontext():
+            vectors = self.encoder(
+                beside(here, reading.ids),
+                beside(here, reading.positions),
+                list(reading.lengths),
+                [beside(here, block) for block in reading.blocks],
+                self.recompute,
+            ).float()
+        total = vectors.new_zeros(sum(reading.chunks), vectors.shape[1])
+        of_words = vectors.index_select(0, beside(here, reading.source))
+        total = total.index_add(0, beside(here, reading.word), of_words)
+        return total / beside(here, np.bincount(reading.word)).to(total.dtype)[:, None]
 
     def losses(self, example: Example, genre: int, action_weights: Tensor) -> Losses:
         """The example's losses, averaged over its annotations by their weights."""
@@ -116,46 +125,46 @@ class StreamingModel(nn.Module):
             vectors,
             derivation,
             derivation.chunk_steps,
-            {**_repeated(constant, len(derivation)), "width": torch.from_numpy(width)},
+            {**_repeated(constant, len(derivation), vectors), "width": beside(vectors, width)},
         )
-        scores = scores.masked_fill(~torch.from_numpy(derivation.legal), -torch.inf)
-        mentions = nn.functional.cross_entropy(scores, torch.from_numpy(derivation.action), action_weights)
+        scores = scores.masked_fill(~beside(scores, derivation.legal), -torch.inf)
+        mentions = nn.functional.cross_entropy(scores, beside(scores, derivation.action), action_weights)
         if not len(annotation.entity_of):
             return Losses(mentions, vectors.new_zeros(()), vectors.new_zeros(()))
         span_width = np.minimum(derivation.last - derivation.first, WIDTHS - 2)
         spans = self.clusterer.spans(
-            vectors, derivation.first, derivation.last, {"width": torch.from_numpy(span_width)}
+            vectors, derivation.first, derivation.last, {"width": beside(vectors, span_width)}
         )
         links = self._link_losses(spans, annotation, constant).mean()
         return Losses(mentions, links, self._type_loss(spans, annotation))
 
     def _link_losses(self, spans: Tensor, annotation: Annotation, constant: Mapping[str, int]) -> Tensor:
-        classes = torch.from_numpy(annotation.pair_classes.astype(np.int64))
+        classes = beside(spans, annotation.pair_classes.astype(np.int64))
         by_name = dict(zip(PAIR_FEATURES, classes, strict=True))
         scores = self.clusterer(
             spans,
             self.clusterer.entity_states(spans, annotation.entity_of),
             annotation.pairs,
-            {**by_name, **_repeated(constant, classes.shape[1])},
+            {**by_name, **_repeated(constant, classes.shape[1], spans)},
         )
         return clustering_loss(scores, self.clusterer.new_scores(spans), annotation.pairs, annotation.entity_of)
 
     def _type_loss(self, spans: Tensor, annotation: Annotation) -> Tensor:
         if self.clusterer.types is None or (annotation.types < 0).all():
             return spans.new_zeros(())
-        return nn.functional.cross_entropy(self.clusterer.types(spans), torch.from_numpy(annotation.types))
+        return nn.functional.cross_entropy(self.clusterer.types(spans), beside(spans, annotation.types))
 
     def head_weights(self) -> dict[str, np.ndarray]:
         """The weights of detector and clusterer, as the running side takes them."""
         return {
-            name: value.detach().numpy()
+            name: value.detach().cpu().numpy()
             for name, value in self.state_dict().items()
             if not name.startswith("encoder.")
         }
 
 
-def _repeated(constant: Mapping[str, int], count: int) -> dict[str, Tensor]:
-    return {name: torch.full((count,), number) for name, number in constant.items()}
+def _repeated(constant: Mapping[str, int], count: int, like: Tensor) -> dict[str, Tensor]:
+    return {name: torch.full((count,), number, device=like.device) for name, number in constant.items()}
 
 
 def action_weights(counts: np.ndarray, power: float) -> Tensor:
