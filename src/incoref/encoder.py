@@ -26,32 +26,33 @@ _HIDDEN = np.float32(-1e9)
 
 
 class _Cache:
-    """Keys and values of a window, (layers, 2, heads, capacity, width of a head), filled from the front."""
+    """Keys and values of a window, (2 x layers, heads, capacity, width of a head), filled from the front.
 
-    def __init__(self, shape: tuple[int, int, int], capacity: int) -> None:
-        layers, heads, width = shape
-        self.values: Floats = np.zeros((layers, 2, heads, capacity, width), np.float32)
-        self.filled = 0
-        self.lock = Lock()
+    The graph writes new ones into their places. Places are claimed first, so that no two readers write to the same.
+    """
+
+    def __init__(self, shape: tuple[int, int, int], places: int) -> None:
+        parts, heads, width = shape
+        capacity = -(-places // _CAPACITY_STEP) * _CAPACITY_STEP
+        # Places without a key are masked; zeros, because no mask hides a NaN.
+        self.values: Floats = np.zeros((parts, heads, capacity, width), np.float32)
+        self._claimed = 0
+        self._lock = Lock()
 
     @property
     def capacity(self) -> int:
-        return int(self.values.shape[3])
+        return int(self.values.shape[2])
 
-    def appended(self, used: int, added: Floats) -> _Cache:
-        """This cache, or a copy of its first ``used`` places, with keys and values added after them."""
-        end = used + added.shape[3]
-        with self.lock:
-            if self.filled == used and end <= self.capacity:
-                self.values[:, :, :, used:end] = added
-                self.filled = end
+    def claim(self, used: int, added: int) -> _Cache:
+        """Where ``added`` places after the first ``used`` can be written: this cache, or a copy of those."""
+        with self._lock:
+            if self._claimed == used and used + added <= self.capacity:
+                self._claimed += added
                 return self
-        layers, _, heads, _, width = self.values.shape
-        capacity = -(-end // _CAPACITY_STEP) * _CAPACITY_STEP
-        twin = _Cache((layers, heads, width), capacity)
-        twin.values[:, :, :, :used] = self.values[:, :, :, :used]
-        twin.values[:, :, :, used:end] = added
-        twin.filled = end
+        parts, heads, _, width = self.values.shape
+        twin = _Cache((parts, heads, width), used + added)
+        twin.values[:, :, :used] = self.values[:, :, :used]
+        twin._claimed = used + added
         return twin
 
 
@@ -66,6 +67,11 @@ class EncoderState:
     opened: int = 0
     """How many of the blocks were read in the one pass that opened the window; the others came one by one."""
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that the state holds on to."""
+        return int(self.cache.values.nbytes) + sum(block.nbytes for block in self.blocks)
+
 
 class Encoder:
     def __init__(self, path: Path, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> None:
@@ -78,12 +84,15 @@ class Encoder:
         except Exception as error:  # ONNX Runtime raises classes of its own that share no base
             raise IncorefError(f"{path}: ONNX Runtime can't load this encoder: {error}") from error
         self.sizes, self.start_symbol = sizes, start_symbol
-        self._past = [item.name for item in self._session.get_inputs() if item.name.startswith("past.")]
-        heads, _, width = self._session.get_inputs()[-1].shape
-        self._shape = (len(self._past) // 2, int(heads), int(width))
+        inputs = {item.name: item for item in self._session.get_inputs()}
+        self._past = [name for name in inputs if name.startswith("past.")]
+        self._present = [name.replace("past.", "present.", 1) for name in self._past]
+        heads, _, width = inputs[self._past[0]].shape
+        self._shape = (len(self._past), int(heads), int(width))
+        self._width = int(self._session.get_outputs()[0].shape[1])
 
     def start(self) -> EncoderState:
-        return EncoderState((), _Cache(self._shape, _CAPACITY_STEP), 0)
+        return EncoderState((), _Cache(self._shape, 0), 0)
 
     def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it."""
@@ -95,11 +104,11 @@ class Encoder:
             return self._open(state.blocks[len(lengths) - kept :], block)
         if not state.blocks:
             return self._open((), block)
-        vectors, added = self._run([block], state.cache.values, state.used)
-        cache = state.cache.appended(state.used, added)
+        cache = state.cache.claim(state.used, len(block))
+        vectors = self._run([block], cache.values, state.used)
         return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
 
-    def rebuilt(self, blocks: Sequence[Ints], opened: int) -> EncoderState:
+    def rebuilt(self, blocks: Sequence[Ints], opened: int = 1) -> EncoderState:
         """The state of a window with these blocks, bit for bit: they are read in the same passes as before.
 
         Other passes would not do: an int8 product's scale depends on all that is read at once.
@@ -113,24 +122,30 @@ class Encoder:
 
     def _open(self, context: tuple[Ints, ...], block: Ints) -> tuple[Floats, EncoderState]:
         """A new window: the start symbol, context and a block, in one pass."""
-        empty = _Cache(self._shape, 1)  # a hidden place: products over none are not ONNX Runtime's strong side
-        vectors, added = self._run([np.array([self.start_symbol]), *context, block], empty.values, 0)
         blocks = (*context, block)
         used = 1 + sum(len(b) for b in blocks)
-        cache = empty.appended(0, added)
-        return vectors[len(vectors) - len(block) :], EncoderState(blocks, cache, used, len(blocks))
+        cache = _Cache(self._shape, used).claim(0, used)
+        vectors = self._run([np.array([self.start_symbol]), *blocks], cache.values, 0)
+        return vectors[used - len(block) :], EncoderState(blocks, cache, used, len(blocks))
 
-    def _run(self, blocks: Sequence[Ints], past: Floats, used: int) -> tuple[Floats, Floats]:
-        """Vectors, and keys and values (layers, 2, heads, n, width of a head), of blocks after ``used`` places."""
+    def _run(self, blocks: Sequence[Ints], cache: Floats, used: int) -> Floats:
+        """Vectors of blocks after ``used`` places; writes their keys and values into the places that follow."""
         ids = np.concatenate(blocks)
-        number = np.repeat(np.arange(len(blocks)), [len(b) for b in blocks])
-        capacity = past.shape[3]
-        mask = np.zeros((len(ids), capacity + len(ids)), np.float32)
-        mask[:, used:capacity] = _HIDDEN
-        if len(blocks) > 1:
-            mask[:, capacity:][number[:, None] < number[None, :]] = _HIDDEN
-        feeds = {"ids": ids, "positions": used + np.arange(len(ids)), "mask": mask}
-        feeds |= dict(zip(self._past, past.reshape(len(self._past), *past.shape[2:]), strict=True))
-        vectors, added = self._session.run(["vectors", "added"], feeds)
-        layers, heads, width = self._shape
-        return vectors, added.reshape(layers, 2, heads, len(ids), width)
+        places = np.arange(used, used + len(ids))
+        mask = np.full((len(ids), cache.shape[2]), _HIDDEN)
+        mask[:, :used] = 0
+        end = used
+        for block in blocks:
+            mask[end - used :, end : end + len(block)] = 0
+            end += len(block)
+        vectors = np.empty((len(ids), self._width), np.float32)
+        binding = self._session.io_binding()
+        for name, value in (("ids", ids), ("places", places), ("mask", mask)):
+            binding.bind_cpu_input(name, value)
+        for past, present, values in zip(self._past, self._present, cache, strict=True):
+            # The same memory on both sides: the graph then has nothing to copy, only the new places to write.
+            binding.bind_input(past, "cpu", 0, np.float32, values.shape, values.ctypes.data)
+            binding.bind_output(present, "cpu", 0, np.float32, values.shape, values.ctypes.data)
+        binding.bind_output("vectors", "cpu", 0, np.float32, vectors.shape, vectors.ctypes.data)
+        self._session.run_with_iobinding(binding)
+        return vectors

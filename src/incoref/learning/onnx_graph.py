@@ -1,15 +1,17 @@
 """The block-causal encoder as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
 
-Inputs: ``ids`` (n), ``positions`` (n), ``mask`` (n, capacity + n; added to attention scores) and, layer by layer,
-``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``vectors`` (n, width)
-and ``added``, keys and values of the n sub-words, stacked (2 x layers, heads, n, width of a head).
+Inputs: ``ids`` (n), ``places`` (n; positions in the window), ``mask`` (n, capacity; added to attention scores) and, layer
+by layer, ``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``vectors`` (n,
+width) and ``present.<layer>.key`` and ``.value``: the same as the past, with the n sub-words written into their places.
+Where the caller gives one memory for past and present, ONNX Runtime writes the new places and copies nothing.
 
-Past and present keys are never joined: their scores are, which are small. Int8 weights have a scale per column and
-are limited to 7 bits, because processors without VNNI add pairs of products in 16 bits.
+Int8 weights have a scale per column and are limited to 7 bits, because processors without VNNI add pairs of products
+in 16 bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +20,13 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from incoref.learning.blockcausal import BlockCausalEncoder
+from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
 
 Floats = npt.NDArray[np.float32]
 
 _OPSET = 20
 _SEVEN_BITS = 63
+_PARTS = ("query", "key", "value")
 
 
 @dataclass(slots=True)
@@ -45,8 +48,13 @@ class _Graph:
     def linear(self, source: str, weight: Floats, bias: Floats, name: str) -> str:
         """source @ weight + bias, weight (in, out)."""
         if not self.quantise:
-            product = self.node("MatMul", source, self.constant(f"{name}.weight", weight), name=f"{name}.product")
-            return self.node("Add", product, self.constant(f"{name}.bias", bias), name=name)
+            return self.node(
+                "Gemm",
+                source,
+                self.constant(f"{name}.weight", weight),
+                self.constant(f"{name}.bias", bias),
+                name=name,
+            )
         scale = np.abs(weight).max(axis=0) / _SEVEN_BITS
         scale[scale == 0] = 1
         rounded = np.round(weight / scale).astype(np.int8)
@@ -75,11 +83,19 @@ class _Graph:
         floats = self.node("Cast", picked, name=f"{name}.floats", to=TensorProto.FLOAT)
         return self.node("Mul", floats, scales, name=name)
 
-    def norm(self, source: str, weights: tuple[Floats, Floats], epsilon: float, name: str) -> str:
+    def split(self, source: str, names: Sequence[str]) -> Sequence[str]:
+        """Equal parts of the last axis."""
+        self.nodes.append(
+            helper.make_node("Split", [source], list(names), f"{source}.split", axis=-1, num_outputs=len(names))
+        )
+        return names
+
+    def norm(self, source: str, residual: str, weights: tuple[Floats, Floats], epsilon: float, name: str) -> str:
+        """The layer norm of a sum."""
         weight, bias = weights
         return self.node(
             "LayerNormalization",
-            source,
+            self.node("Add", source, residual, name=f"{name}.sum"),
             self.constant(f"{name}.weight", weight),
             self.constant(f"{name}.bias", bias),
             name=name,
@@ -91,91 +107,125 @@ def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProt
     """The encoder as an ONNX model."""
     sizes = encoder.sizes
     weights = {name: value.detach().float().numpy() for name, value in encoder.state_dict().items()}
-    head = sizes.width // sizes.heads
     graph = _Graph(quantise)
-    split = graph.constant("split", np.array([sizes.heads, head]))
-    apart = graph.node("Concat", graph.constant("any", np.array([-1])), split, name="apart", axis=0)
-    together = graph.constant("together", np.array([-1, sizes.width]))
-    zero, far = graph.constant("zero", np.array([0])), graph.constant("far", np.array([2**31 - 1]))
-    last_axis = graph.constant("last axis", np.array([-1]))
-    capacity = graph.node("Shape", "past.0.key", name="capacity", start=1, end=2)
-
+    layout = _Layout.of(graph, sizes)
     position_table = (
         weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][:1]
     )
     words = graph.rows(weights["embeddings.word_embeddings.weight"], "ids", "words")
-    places = graph.node("Gather", graph.constant("places.table", position_table), "positions", name="places")
-    total = graph.node("Add", words, places, name="embedded")
+    positions = graph.node("Gather", graph.constant("positions.table", position_table), "places", name="positions")
     start_norm = weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"]
-    hidden = graph.norm(total, start_norm, sizes.epsilon, "layer.start")
-    added = []
+    hidden = graph.norm(words, positions, start_norm, sizes.epsilon, "embedded")
     for number in range(sizes.layers):
-        prefix, name = f"encoder.layer.{number}.", f"layer.{number}"
-
-        def matrix(part: str, prefix: str = prefix) -> tuple[Floats, Floats]:
-            return weights[f"{prefix}{part}.weight"].T, weights[f"{prefix}{part}.bias"]
-
-        def norm_weights(part: str, prefix: str = prefix) -> tuple[Floats, Floats]:
-            return weights[f"{prefix}{part}.LayerNorm.weight"], weights[f"{prefix}{part}.LayerNorm.bias"]
-
-        heads = []
-        for part in ("query", "key", "value"):
-            weight, bias = matrix(f"attention.self.{part}")
-            if part == "query":  # the scale of attention goes into the queries
-                weight, bias = weight / np.sqrt(np.float32(head)), bias / np.sqrt(np.float32(head))
-            flat = graph.linear(hidden, weight, bias, f"{name}.{part}")
-            shaped = graph.node("Reshape", flat, apart, name=f"{name}.{part}.apart")
-            heads.append(graph.node("Transpose", shaped, name=f"{name}.{part}.heads", perm=[1, 0, 2]))
-        query, key, value = heads
-        added += [key, value]
-        scores = []
-        for when, keys in (("past", f"past.{number}.key"), ("present", key)):
-            turned = graph.node("Transpose", keys, name=f"{name}.{when}.turned", perm=[0, 2, 1])
-            scores.append(graph.node("MatMul", query, turned, name=f"{name}.{when}.scores"))
-        joined = graph.node("Concat", *scores, name=f"{name}.scores", axis=-1)
-        masked = graph.node("Add", joined, "mask", name=f"{name}.masked")
-        weight_name = graph.node("Softmax", masked, name=f"{name}.weights", axis=-1)
-        of_past = graph.node("Slice", weight_name, zero, capacity, last_axis, name=f"{name}.of past")
-        of_present = graph.node("Slice", weight_name, capacity, far, last_axis, name=f"{name}.of present")
-        from_past = graph.node("MatMul", of_past, f"past.{number}.value", name=f"{name}.from past")
-        from_present = graph.node("MatMul", of_present, value, name=f"{name}.from present")
-        attended = graph.node("Add", from_past, from_present, name=f"{name}.attended")
-        turned = graph.node("Transpose", attended, name=f"{name}.attended.turned", perm=[1, 0, 2])
-        flat = graph.node("Reshape", turned, together, name=f"{name}.attended.flat")
-        out = graph.linear(flat, *matrix("attention.output.dense"), f"{name}.attention")
-        residual = graph.node("Add", out, hidden, name=f"{name}.attention.residual")
-        hidden = graph.norm(residual, norm_weights("attention.output"), sizes.epsilon, f"{name}.attention.norm")
-        inner = graph.linear(hidden, *matrix("intermediate.dense"), f"{name}.inner")
-        inner = graph.node("Gelu", inner, name=f"{name}.inner.gelu")
-        out = graph.linear(inner, *matrix("output.dense"), f"{name}.out")
-        residual = graph.node("Add", out, hidden, name=f"{name}.out.residual")
-        last = number == sizes.layers - 1
-        hidden = graph.norm(residual, norm_weights("output"), sizes.epsilon, "vectors" if last else f"{name}.norm")
-    lifted = [graph.node("Unsqueeze", part, zero, name=f"{part}.lifted") for part in added]
-    graph.node("Concat", *lifted, name="added", axis=0)
-
-    def tensor(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, kind, shape)
-
-    inputs = [
-        tensor("ids", TensorProto.INT64, "n"),
-        tensor("positions", TensorProto.INT64, "n"),
-        tensor("mask", TensorProto.FLOAT, "n", "whole"),
-        *(
-            tensor(f"past.{number}.{part}", TensorProto.FLOAT, sizes.heads, "capacity", head)
-            for number in range(sizes.layers)
-            for part in ("key", "value")
-        ),
-    ]
-    outputs = [
-        tensor("vectors", TensorProto.FLOAT, "n", sizes.width),
-        tensor("added", TensorProto.FLOAT, 2 * sizes.layers, sizes.heads, "n", head),
-    ]
+        prefix = f"encoder.layer.{number}."
+        own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+        out = "vectors" if number == sizes.layers - 1 else f"layer.{number}"
+        hidden = _layer(graph, layout, own, hidden, number, out)
     model = helper.make_model(
-        helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.weights),
+        helper.make_graph(graph.nodes, "encoder", _inputs(sizes), _outputs(sizes), graph.weights),
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)],
         producer_name="incoref",
         ir_version=10,
     )
     onnx.checker.check_model(model)
     return model
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Names of constants that all layers share: how vectors are cut into heads, and where new keys are written."""
+
+    sizes: BertSizes
+    apart: str  # shape (n, heads, width of a head)
+    together: str  # shape (n, width)
+    cells: str  # (n, heads, 2): head and place of every new key
+
+    @classmethod
+    def of(cls, graph: _Graph, sizes: BertSizes) -> _Layout:
+        apart = graph.constant("apart", np.array([-1, sizes.heads, sizes.width // sizes.heads]))
+        together = graph.constant("together", np.array([-1, sizes.width]))
+        count = graph.node("Shape", "places", name="count")
+        rest = graph.constant("rest", np.array([sizes.heads, 1]))
+        shape = graph.node("Concat", count, rest, name="cell shape", axis=0)
+        heads = graph.constant("heads", np.arange(sizes.heads).reshape(1, sizes.heads, 1))
+        column = graph.node("Reshape", "places", graph.constant("column", np.array([-1, 1, 1])), name="place column")
+        parts = [
+            graph.node("Expand", part, shape, name=name)
+            for part, name in ((heads, "cell heads"), (column, "cell places"))
+        ]
+        cells = graph.node("Concat", *parts, name="cells", axis=-1)
+        return cls(sizes, apart, together, cells)
+
+
+def _layer(
+    graph: _Graph, layout: _Layout, weights: Mapping[str, Floats], hidden: str, number: int, out_name: str
+) -> str:
+    """One layer of the encoder after the vectors named ``hidden``."""
+    name, epsilon = f"layer.{number}", layout.sizes.epsilon
+
+    def matrix(part: str) -> tuple[Floats, Floats]:
+        return weights[f"{part}.weight"].T, weights[f"{part}.bias"]
+
+    def norm_weights(part: str) -> tuple[Floats, Floats]:
+        return weights[f"{part}.LayerNorm.weight"], weights[f"{part}.LayerNorm.bias"]
+
+    attended = _attention(graph, layout, {part: matrix(f"attention.self.{part}") for part in _PARTS}, hidden, number)
+    out = graph.linear(attended, *matrix("attention.output.dense"), f"{name}.attention")
+    hidden = graph.norm(out, hidden, norm_weights("attention.output"), epsilon, f"{name}.attention.norm")
+    inner = graph.linear(hidden, *matrix("intermediate.dense"), f"{name}.inner")
+    inner = graph.node("Gelu", inner, name=f"{name}.inner.gelu")
+    out = graph.linear(inner, *matrix("output.dense"), f"{name}.out")
+    return graph.norm(out, hidden, norm_weights("output"), epsilon, out_name)
+
+
+def _attention(
+    graph: _Graph, layout: _Layout, parts: Mapping[str, tuple[Floats, Floats]], hidden: str, number: int
+) -> str:
+    """What the sub-words gather from those before them and from their block, (n, width)."""
+    name = f"layer.{number}"
+    scale = np.sqrt(np.float32(layout.sizes.width // layout.sizes.heads))
+    query_weight, query_bias = parts["query"]  # the scale of attention goes into the queries
+    scaled = {**parts, "query": (query_weight / scale, query_bias / scale)}
+    weight, bias = (np.concatenate([scaled[part][i] for part in _PARTS], axis=-1) for i in (0, 1))
+    flat = graph.linear(hidden, weight, bias, f"{name}.projections")
+    query, key, value = (
+        graph.node("Reshape", part, layout.apart, name=f"{part}.heads")
+        for part in graph.split(flat, [f"{name}.{part}" for part in _PARTS])
+    )
+    query = graph.node("Transpose", query, name=f"{name}.query.turned", perm=[1, 0, 2])
+    keys, values = (
+        graph.node("ScatterND", f"past.{number}.{part}", layout.cells, new, name=f"present.{number}.{part}")
+        for part, new in (("key", key), ("value", value))
+    )
+    scores = graph.node("FusedMatMul", query, keys, name=f"{name}.scores", domain="com.microsoft", transB=1)
+    masked = graph.node("Add", scores, "mask", name=f"{name}.masked")
+    attention = graph.node("Softmax", masked, name=f"{name}.weights", axis=-1)
+    gathered = graph.node("MatMul", attention, values, name=f"{name}.gathered")
+    turned = graph.node("Transpose", gathered, name=f"{name}.gathered.turned", perm=[1, 0, 2])
+    return graph.node("Reshape", turned, layout.together, name=f"{name}.gathered.flat")
+
+
+def _tensor(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def _cache(sizes: BertSizes, when: str) -> list[onnx.ValueInfoProto]:
+    head = sizes.width // sizes.heads
+    return [
+        _tensor(f"{when}.{number}.{part}", TensorProto.FLOAT, sizes.heads, "capacity", head)
+        for number in range(sizes.layers)
+        for part in ("key", "value")
+    ]
+
+
+def _inputs(sizes: BertSizes) -> list[onnx.ValueInfoProto]:
+    return [
+        _tensor("ids", TensorProto.INT64, "n"),
+        _tensor("places", TensorProto.INT64, "n"),
+        _tensor("mask", TensorProto.FLOAT, "n", "capacity"),
+        *_cache(sizes, "past"),
+    ]
+
+
+def _outputs(sizes: BertSizes) -> list[onnx.ValueInfoProto]:
+    return [_tensor("vectors", TensorProto.FLOAT, "n", sizes.width), *_cache(sizes, "present")]
