@@ -8,8 +8,8 @@ the sentence but how far into its line the text starts, and nothing of words.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from incoref.text.characters import (
     BLANK,
@@ -53,7 +53,7 @@ LONGEST_GAP = 1000
 LONGEST_ABBREVIATION = 6
 """Of a longer word before a small letter the full stop is taken for a slip."""
 
-_LOOK_BACK = 80
+_LOOK_BACK = _LOOK_AHEAD = 80
 _STOPS = ".!?…"
 _FOREIGN_STOPS = FULL_WIDTH_STOPS + "؟۔।॥։።"
 _GOING_ON = ",;:.!?…%"
@@ -63,9 +63,11 @@ _DECORATED = re.compile(rf"(?:[{BLANK}]*+(?:{_DECORATIONS}))++$")
 _DECORATION = re.compile(rf"(?:{_DECORATIONS})++\.?")
 _DECORATION_START = re.compile(rf"[\[)\]}}”’»:;]|{EMOJI}")
 _BLANKS = re.compile(rf"[{BLANK}]*+")
-_STRETCH = re.compile(rf"[^{BLANK}]*+")
+_SOME_BLANKS = re.compile(rf"[{BLANK}]{{0,{_LOOK_AHEAD}}}+")
+_STRETCH = re.compile(rf"[^{BLANK}]{{0,{_LOOK_AHEAD}}}+")
 _LAST_STRETCH = re.compile(rf"[^{BLANK}]*+$")
-_LETTERS = re.compile(r"[^\W\d_]*+")
+_LETTERS = re.compile(rf"[^\W\d_]{{0,{_LOOK_AHEAD}}}+")
+_OPENERS = re.compile(rf"[{re.escape(OPENERS)}]{{0,{_LOOK_AHEAD}}}+")
 _LAST_WORD = re.compile(r"[\w.'’]+$")
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,3}|[^\W\d_]")
 _NUMBER = r"\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,4}|\d{1,2}(?:\.\d{1,2}){1,3})"
@@ -75,8 +77,7 @@ _BULLET = re.compile(r"[-*•‣▪●◦+]|#{1,6}")
 _LINE_BREAK = re.compile(rf"\r\n?|[{LINE_BREAKS}]")
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """What a judgement is about: blanks in a text to whose end more may be added."""
 
     text: str
@@ -91,6 +92,10 @@ class Gap:
     final: bool
     """Whether nothing will be added to the text."""
 
+    @property
+    def breaks_line(self) -> bool:
+        return _LINE_BREAK.search(self.text, self.start, self.end) is not None
+
     def read(self, pattern: re.Pattern[str], at: int) -> str:
         """What the pattern matches there, if nothing that arrives later can change it."""
         match = pattern.match(self.text, at)
@@ -104,48 +109,59 @@ class _Unread(Exception):
     """A judgement needs characters that have not arrived."""
 
 
-def ends_paragraph(blanks: str) -> bool:
+def _ends_paragraph(blanks: str) -> bool:
     """Whether there is a blank line or a paragraph separator among blanks, or very many of them."""
     return len(blanks) > LONGEST_GAP or "\u2029" in blanks or len(_LINE_BREAK.findall(blanks)) > 1
 
 
 def column_at(text: str, start: int, at: int, column: int) -> int:
-    """How many characters stand before a place on its line, without indentation, if ``column`` do before ``start``."""
-    line = max(text.rfind(character, start, at) for character in LINE_BREAKS) + 1
-    if not line:
+    """How many characters stand before a place on its line, without indentation; ``column`` do at ``start``."""
+    lines = f"{text[start:at]}|".splitlines()
+    if len(lines) == 1:
         return column + at - start
-    indented = _BLANKS.match(text, line, at)
-    assert indented is not None
-    return at - indented.end()
+    return len(lines[-1]) - 1 - len(_indentation(lines[-1]))
 
 
 def judge(gap: Gap) -> Verdict:
     """Whether the sentence ends in a gap."""
     blanks = gap.text[gap.start : gap.end]
-    if ends_paragraph(blanks):
+    if _ends_paragraph(blanks):
         return Verdict.END
     if gap.end == len(gap.text):
         return Verdict.END if gap.final else Verdict.WAIT
     try:
-        return _judge(gap, _LINE_BREAK.search(blanks) is not None)
+        return _judge(gap)
     except _Unread:
         return Verdict.WAIT
 
 
-def _judge(gap: Gap, line_break: bool) -> Verdict:
-    before = gap.text[max(gap.sentence, gap.start - _LOOK_BACK) : gap.start]
-    last = _LAST_STRETCH.search(_DECORATED.sub("", before))
-    core = last[0].rstrip(CLOSERS) if last else ""
+def _judge(gap: Gap) -> Verdict:
+    stretch = gap.text[gap.stretch : gap.start]
+    core = stretch if stretch[-1] in _STOPS else _undecorated(gap).rstrip(CLOSERS)
     base = core.rstrip(_STOPS + _FOREIGN_STOPS)
     if stop := core[len(base) :]:
-        closed = not before.endswith(core)
-        return _after_stop(gap, base, stop, closed=closed, ends_line=line_break and not _is_wrapped(gap))
-    if line_break:
+        closed = stretch[-1] not in _STOPS + _FOREIGN_STOPS
+        return _after_stop(gap, base, stop, closed=closed)
+    if gap.breaks_line:
         return _after_line(gap)
     return Verdict.END if _breaks_off(gap) or _is_caption(gap) else Verdict.GO_ON
 
 
-def _after_stop(gap: Gap, base: str, stop: str, *, closed: bool, ends_line: bool) -> Verdict:
+def _indentation(line: str) -> str:
+    found = _BLANKS.match(line)
+    return found[0] if found else ""
+
+
+def _undecorated(gap: Gap) -> str:
+    """The last stretch before the gap that is more than a footnote's number, a smile or a bracket closed."""
+    before = gap.text[max(gap.sentence, gap.start - _LOOK_BACK) : gap.start]
+    if decorated := _DECORATED.search(before):
+        before = before[: decorated.start()]
+    last = _LAST_STRETCH.search(before)
+    return last[0] if last else ""
+
+
+def _after_stop(gap: Gap, base: str, stop: str, *, closed: bool) -> Verdict:
     if stop[-1] in _FOREIGN_STOPS:
         return Verdict.END
     if _DECORATION_START.match(gap.text, gap.end) and _DECORATION.fullmatch(gap.read(_STRETCH, gap.end)):
@@ -155,11 +171,11 @@ def _after_stop(gap: Gap, base: str, stop: str, *, closed: bool, ends_line: bool
     if following and following in _GOING_ON:
         return Verdict.GO_ON
     if stop == ".":
-        return _after_full_stop(gap, base, head, closed=closed, ends_line=ends_line)
+        return _after_full_stop(gap, base, head, closed=closed)
     if not base.strip(OPENERS) and gap.stretch == gap.sentence:
         return Verdict.GO_ON
     if following.islower():
-        ends = ends_line or stop[-1] == "!" or _is_lower_case(gap)
+        ends = stop[-1] == "!" or _is_lower_case(gap) or _ends_short_line(gap)
         return Verdict.END if ends and not closed else Verdict.GO_ON
     if stop[-1] in ".…" and following.isdigit():
         return Verdict.GO_ON
@@ -168,7 +184,7 @@ def _after_stop(gap: Gap, base: str, stop: str, *, closed: bool, ends_line: bool
     return Verdict.END
 
 
-def _after_full_stop(gap: Gap, base: str, head: int, *, closed: bool, ends_line: bool) -> Verdict:
+def _after_full_stop(gap: Gap, base: str, head: int, *, closed: bool) -> Verdict:
     abbreviated = Verdict.GO_ON if closed else Verdict.ABBREVIATED
     following = gap.text[head : head + 1]
     found = _LAST_WORD.search(base)
@@ -181,27 +197,21 @@ def _after_full_stop(gap: Gap, base: str, head: int, *, closed: bool, ends_line:
         return abbreviated if initials or lower in REFERENCES or lower in ENDINGS else Verdict.END
     if following.islower() and gap.read(_LETTERS, head).islower():
         plain = len(word) > 2 and lower not in REFERENCES and lower not in ENDINGS and not initials
-        starts = ends_line or "(" in gap.text[gap.end : head] or _is_lower_case(gap)
+        starts = "(" in gap.text[gap.end : head] or _is_lower_case(gap) or _ends_short_line(gap)
         if plain and starts and not closed:
             return Verdict.END
         return abbreviated if len(word) <= LONGEST_ABBREVIATION and not word[-1:].isdigit() else Verdict.GO_ON
-    if ends_line or lower in ("etc", "al"):
-        return Verdict.END
-    if (initials or lower in ENDINGS) and gap.read(_LETTERS, head).lower() not in OPENINGS:
+    may_go_on = (initials or lower in ENDINGS) and lower not in ("etc", "al")
+    if may_go_on and gap.read(_LETTERS, head).lower() not in OPENINGS and not _ends_short_line(gap):
         return abbreviated
     return Verdict.END
 
 
 def _head(gap: Gap) -> int:
     """Where the first character after the gap is that is no quote, bracket or dash."""
-    at = gap.end
-    while at < len(gap.text) and gap.text[at] in OPENERS:
-        at += 1
-    if at < len(gap.text) and gap.text[gap.end : at] in _DASHES:
-        at += len(gap.read(_BLANKS, at))
-    if at == len(gap.text) and not gap.final:
-        raise _Unread
-    return at
+    openers = gap.read(_OPENERS, gap.end)
+    at = gap.end + len(openers)
+    return at + len(gap.read(_SOME_BLANKS, at)) if openers in _DASHES else at
 
 
 def _is_lower_case(gap: Gap) -> bool:
@@ -214,7 +224,7 @@ def _is_numbering(gap: Gap, base: str) -> bool:
     return (
         gap.stretch == gap.sentence
         and _NUMBERING.fullmatch(base) is not None
-        and _LINE_BREAK.search(gap.text, gap.start, gap.end) is None
+        and not gap.breaks_line
         and gap.column == 0
     )
 
@@ -229,7 +239,7 @@ def _is_attribution(gap: Gap) -> bool:
         if not stretch[:1].isupper() or stretch[-1] in ",!?":
             return False
         at += len(stretch)
-        at += len(gap.read(_BLANKS, at))
+        at += len(gap.read(_SOME_BLANKS, at))
     return False
 
 
@@ -258,6 +268,10 @@ def _is_wrapped(gap: Gap) -> bool:
     """Whether the line break stands for a space: the next word may not have fitted on the line."""
     length = column_at(gap.text, gap.sentence, gap.start, gap.column)
     return length <= LONGEST_WRAPPED and length + 1 + len(gap.read(_STRETCH, gap.end)) > NARROWEST_PAGE
+
+
+def _ends_short_line(gap: Gap) -> bool:
+    return gap.breaks_line and not _is_wrapped(gap)
 
 
 def _after_line(gap: Gap) -> Verdict:

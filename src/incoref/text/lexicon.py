@@ -28,8 +28,8 @@ ENDINGS = _words("""
     al assn bros co corp dept esq est etc govt inc intl jr llc ltd plc univ
     jan feb apr jun jul aug sept oct nov dec mon tue tues wed thu thur thurs
     ave blvd ft hwy mt rd
-    ala ariz ark calif colo conn del fla ga ill ind kan ky md mich minn mo mont neb nev okla ore pa penn tenn tex va vt
-    wash wis wyo
+    ala ariz ark calif colo conn del fla ga ill ind kan ky md mich minn mo mont neb nev okla ore pa penn tenn tex va
+    vt wash wis wyo
     hr hrs lb lbs min mins oz qt sec secs tbsp tsp yr yrs
     b.sc d.phil ed.d m.sc ph.d ph.ds
 """)
@@ -64,9 +64,10 @@ SPEECH = _words("""
 """Verbs that, after a quotation's closing mark, show that the sentence goes on."""
 
 CONNECTING = _words("""
-    a about against an and are as at be because been being between but by can could during for from had has have her
-    his if in into is its may might must my nor not of on onto or our over shall should so than that the their these
-    this those through to under upon was were when where which while who whom whose will with within without would your
+    a about against an and are as at be because been between but by can could during for from had has have
+    her being his if in into is its may might must my nor not of on onto or our over shall should so than that the
+    their these this those through to under upon was were when where which while who whom whose will with
+    within without would
 """)
 """Words after which a line of some length is not complete."""
 

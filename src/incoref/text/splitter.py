@@ -12,15 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from incoref.text.boundaries import Gap, Verdict, column_at, ends_paragraph, judge
+from incoref.text.boundaries import Gap, Verdict, column_at, judge
 from incoref.text.characters import BLANK, FULL_WIDTH_CLOSERS, FULL_WIDTH_STOPS
+from incoref.text.lexicon import FUSED
 from incoref.text.words import cut
 from incoref.types import Attributes, Sentence, Token
 
 FORCED: Attributes = (("split", "length"),)
 """Attributes of a sentence that was ended only because it grew too long."""
 
-LONGEST_STRETCH = 1000
+LONGEST_STRETCH = 400
 """Characters without a blank that are read as one; what is longer comes apart."""
 
 _STRETCH = re.compile(
@@ -97,21 +98,21 @@ class RuleSplitter:
             sentence = position = _end_of_blanks(text)
             column = column_at(text, 0, position, column) if column else 0
         while match := _STRETCH.match(text, position):
-            stretch, end, after = match[1], match.end(1), match.end()
-            if after == len(text) and not (final or ends_paragraph(match[3])):
-                break
-            if after == end and after < len(text):
-                verdict = Verdict.END if match[2] else Verdict.GO_ON
-            elif match[3] == " " and stretch[-1].isalnum() and len(tokens) != 1 and after < len(text):
+            stretch, full_width_stop, blanks = match.groups()
+            after, last = match.end(), stretch[-1]
+            end = after - len(blanks)
+            if after < len(text) and blanks == " " and (last.isalnum() or last in ",;:") and len(tokens) != 1:
                 verdict = Verdict.GO_ON
+            elif after < len(text) and not blanks:
+                verdict = Verdict.END if full_width_stop else Verdict.GO_ON
             else:
                 verdict = judge(Gap(text, sentence, position, end, after, column, final))
-                if verdict is Verdict.WAIT:
-                    break
+            if verdict is Verdict.WAIT:
+                break
             _append_words(tokens, stretch, offset + position, verdict is Verdict.ABBREVIATED)
             position = after
             too_long = len(tokens) > self.max_tokens or end - sentence > self.max_characters
-            if tokens and not too_long and verdict is not Verdict.END:
+            if verdict is not Verdict.END and tokens and not too_long:
                 continue
             if tokens:
                 kept = self._longest_part(tokens) if too_long else len(tokens)
@@ -140,6 +141,9 @@ def _end_of_blanks(text: str) -> int:
 
 
 def _append_words(tokens: list[Token], stretch: str, start: int, abbreviated: bool) -> None:
+    if stretch.isalpha() and stretch.isascii() and stretch.lower() not in FUSED:
+        tokens.append(Token(stretch, start, start + len(stretch)))
+        return
     cuts = cut(stretch)
     if abbreviated and len(cuts) > 1 and cuts[-2][1] == cuts[-1][0] and stretch[cuts[-1][0] :] == ".":
         cuts = (*cuts[:-2], (cuts[-2][0], cuts[-1][1]))

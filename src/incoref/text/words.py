@@ -35,7 +35,8 @@ _ADDRESS_END = r"(?<![.,;:!?'’)\]}…*>])"
 
 _TOKEN = re.compile(
     rf"""
-    (?:[a-zA-Z]{{2,10}}://|www\.|doi:)[^\s<>"“”«»]{{2,}}{_ADDRESS_END}
+    [{IDEOGRAPHS}][{JOINERS}{MARKS}]*+
+  | (?:[a-zA-Z]{{2,10}}://|www\.|doi:)[^\s<>"“”«»]{{2,}}{_ADDRESS_END}
   | [\w.+%-]{{1,64}}@(?:[\w-]{{1,63}}\.){{1,8}}\w{{2,24}}
   | [{FLAG_LETTERS}]{{2}}
   | [0-9\#*]\ufe0f?\u20e3
@@ -54,7 +55,6 @@ _TOKEN = re.compile(
   | (?:[^\W\d_]\.)+(?:[^\W\d_]{_END}|(?<=\w\.\w\.))
   | (?:{_any_of(ALWAYS_ABBREVIATED)})\.{_END}
   | {_WORD}\(e?s\)
-  | [{IDEOGRAPHS}][{JOINERS}{MARKS}]*+
   | [‘’'](?:em|cause|CAUSE|cuz|til|tis|twas|Tis|Twas|bout){_END}
   | ['’](?:[sdmSDM]|re|ve|ll|RE|VE|LL){_END}
   | {_WORD}-(?=$|[,.?!]$)
