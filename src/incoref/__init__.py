@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from incoref._version import __version__
 from incoref.errors import FormatError, IncorefError, MissingExtra
-from incoref.types import Document, Entity, Mention, Sentence, Token
+from incoref.types import Document, Entity, Mention, RunnerUp, Sentence, Token
+
+if TYPE_CHECKING:
+    from incoref.resolver import Resolver, load
+    from incoref.session import Session
+    from incoref.sessionstate import SessionOptions
+    from incoref.updates import Message, TraceStep, Update
 
 __all__ = [
     "Document",
@@ -12,8 +21,39 @@ __all__ = [
     "FormatError",
     "IncorefError",
     "Mention",
+    "Message",
     "MissingExtra",
+    "Resolver",
+    "RunnerUp",
     "Sentence",
+    "Session",
+    "SessionOptions",
     "Token",
+    "TraceStep",
+    "Update",
     "__version__",
+    "load",
 ]
+
+_LAZY = {
+    "Message": "updates",
+    "Resolver": "resolver",
+    "Session": "session",
+    "SessionOptions": "sessionstate",
+    "TraceStep": "updates",
+    "Update": "updates",
+    "load": "resolver",
+}
+"""Names whose modules need arrays and a runtime for the encoder: loaded when they are first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'incoref' has no attribute '{name}'")
+    value = getattr(import_module(f"incoref.{_LAZY[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,68 @@
+"""Which entities a session forgets, so that its memory is bounded however long the text.
+
+- ``none``: none; memory and time per mention grow with the text
+- ``lru``: all but the ``max_entities`` that were mentioned last
+- ``dual``: half of ``max_entities`` are kept because they were mentioned last, the rest because most often
+- ``icoref``: an entity with one mention that has been idle for ``idle`` tokens, any that has been for twice as long
+  (the rule of ICoref); ``max_entities``, if given, bounds what is left as ``lru`` does
+
+Introduced entities are never evicted, though they count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from incoref.errors import IncorefError
+from incoref.transcript import LiveEntity
+
+POLICIES = ("none", "lru", "dual", "icoref")
+DEFAULT_POLICY = "dual"
+DEFAULT_MAX_ENTITIES = 500
+DEFAULT_IDLE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    policy: str = DEFAULT_POLICY
+    max_entities: int | None = None
+    """At most so many entities are kept; when not given, 500 for ``lru`` and ``dual``."""
+    idle: int = DEFAULT_IDLE
+    """Tokens, for ``icoref``."""
+
+    def __post_init__(self) -> None:
+        if self.policy not in POLICIES:
+            raise IncorefError(f"no eviction policy '{self.policy}'; there are {', '.join(POLICIES)}")
+        if self.policy == "none" and self.max_entities is not None:
+            raise IncorefError("max_entities needs an eviction policy; 'none' keeps all entities")
+        if self.max_entities is not None and self.max_entities < 1:
+            raise IncorefError(f"max_entities is {self.max_entities}; a session needs room for at least one")
+        if self.idle < 1:
+            raise IncorefError(f"idle is {self.idle}; it is a number of tokens, at least 1")
+
+    @property
+    def limit(self) -> int | None:
+        if self.max_entities is None and self.policy in ("lru", "dual"):
+            return DEFAULT_MAX_ENTITIES
+        return self.max_entities
+
+    def evicted(self, live: Sequence[LiveEntity], tokens: int) -> list[int]:
+        """The places in ``live`` of those to forget after so many tokens, in order."""
+        gone = set()
+        if self.policy == "icoref":
+            gone = {row for row, entity in enumerate(live) if self._is_idle(entity, tokens)}
+        over = 0 if self.limit is None else len(live) - len(gone) - self.limit
+        if over > 0:
+            rows = [row for row, entity in enumerate(live) if row not in gone and not entity.introduced]
+            rows.sort(key=lambda row: (live[row].latest, row))
+            if self.policy == "dual":
+                assert self.limit is not None
+                rows = rows[: max(over, len(rows) - self.limit // 2)]
+                rows.sort(key=lambda row: (live[row].count, live[row].latest, row))
+            gone |= set(rows[:over])
+        return sorted(gone)
+
+    def _is_idle(self, entity: LiveEntity, tokens: int) -> bool:
+        patience = self.idle if entity.count == 1 else 2 * self.idle
+        return not entity.introduced and tokens - entity.latest >= patience

@@ -1,0 +1,347 @@
+"""A session's state as a frozen value, and reading as a function: state and sentences in, state and updates out.
+
+Keeping a state is all that undo and fork need. Nothing here changes what it is given.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from incoref.detector import Step
+from incoref.errors import IncorefError
+from incoref.eviction import DEFAULT_IDLE, DEFAULT_POLICY, Eviction
+from incoref.memory import EntityMemory
+from incoref.model import UNKNOWN_GENRE, FoundMention
+from incoref.modelfile import Model, ModelState
+from incoref.naming import Kind, name_of
+from incoref.reading import block_size
+from incoref.subwords import Subwords, Utterance
+from incoref.text import Pending
+from incoref.transcript import EvictedEntity, Line, LiveEntity, Log
+from incoref.types import Document, Entity, Mention, RunnerUp
+from incoref.updates import TraceStep, Update
+
+Block = Sequence[tuple[Utterance, Subwords]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    setting: str = "sent-inc"
+    """Sentences that are read at once: ``sent-inc`` is one, ``k=4`` four, ``part-inc`` as many as fit a window."""
+    scheme: str | None = None
+    """The annotation scheme that mentions and links follow; the model's first when not given."""
+    genre: str = UNKNOWN_GENRE
+    eviction: str = DEFAULT_POLICY
+    """Which entities are forgotten: ``none``, ``lru``, ``dual`` or ``icoref``."""
+    max_entities: int | None = None
+    idle: int = DEFAULT_IDLE
+    history: int | None = None
+    """Sentences that the transcript keeps; all when not given."""
+    undo: int = 20
+    """How many calls can be taken back."""
+    trace: bool = False
+    """Whether updates carry the actions that found their mentions."""
+    runners_up: int = 0
+    """How many other choices mentions carry."""
+
+    def __post_init__(self) -> None:
+        block_size(self.setting)
+        self.policy  # noqa: B018  (checks what it is made of)
+        for name in ("history", "undo", "runners_up"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise IncorefError(f"{name} is {value}; it can't be less than 0")
+
+    @property
+    def policy(self) -> Eviction:
+        return Eviction(self.eviction, self.max_entities, self.idle)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """All that a session knows."""
+
+    model: ModelState
+    live: tuple[LiveEntity, ...] = ()
+    """In the order of the model's memory."""
+    next_id: int = 1
+    lines: Log[Line] = field(default_factory=Log)
+    """The sentences that were answered, as far as they are kept."""
+    evicted: Log[EvictedEntity] = field(default_factory=Log)
+    waiting: tuple[Line, ...] = ()
+    """Sentences whose block is not complete."""
+    sentences: int = 0
+    """How many there have been, waiting ones included."""
+    tokens: int = 0
+    open_start: int = 0
+    """Where the last sentence ended."""
+    open_text: Log[str] = field(default_factory=Log)
+    """The text since, in pieces."""
+    pending: Pending = field(default_factory=Pending)
+    """What the splitter has of it."""
+    speaker: str | None = None
+    """Who says what is pending."""
+    flushed: bool = False
+    """Whether what was pending was ended by force."""
+
+    @property
+    def memory(self) -> EntityMemory:
+        return self.model.reading.memory
+
+    @property
+    def text_start(self) -> int:
+        """Where the text that is kept starts."""
+        first = next(iter(self.lines), None) or next(iter(self.waiting), None)
+        return self.open_start if first is None else first.start - len(first.before)
+
+    @property
+    def text(self) -> str:
+        """The text that is kept."""
+        lines = (part for line in (*self.lines, *self.waiting) for part in (line.before, line.text))
+        return "".join((*lines, *self.open_text))
+
+
+def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntity, ...]) -> SessionState:
+    return replace(
+        state,
+        model=ModelState(replace(state.model.reading, memory=memory), state.model.encoder),
+        live=live,
+    )
+
+
+def read(
+    model: Model, options: SessionOptions, state: SessionState, lines: Iterable[Line], *, close: bool
+) -> tuple[SessionState, list[Update]]:
+    """Read sentences, in blocks; ``close`` when the last block shall not wait for more."""
+    state = replace(state, waiting=(*state.waiting, *lines))
+    if not state.waiting:
+        return state, []
+    classes = model.classes(options.scheme, options.genre)
+    k = block_size(options.setting)
+    utterances = [Utterance(line.words(), line.speaker) for line in state.waiting]
+    blocks = model.blocks(utterances, k, state.model.reading.speaker)
+    if not close and len(blocks[-1]) != k:
+        blocks = blocks[:-1]
+    updates: list[Update] = []
+    for group, inside in _groups(blocks, state.waiting):
+        state, found = _read_group(model, options, classes, state, group, inside)
+        updates += found
+    return state, updates
+
+
+def _groups(blocks: Sequence[Block], lines: Sequence[Line]) -> Iterator[tuple[list[Block], list[Line]]]:
+    """Blocks with the sentences in them: one block each, but all those of a sentence that had to be cut."""
+    rest = iter(lines)
+    group: list[Block] = []
+    inside: list[Line] = []
+    missing = 0  # words of sentences in the group that are in none of its blocks
+    for block in blocks:
+        group.append(block)
+        missing -= sum(len(utterance.words) for utterance, _ in block)
+        while missing < 0:
+            inside.append(next(rest))
+            missing += len(inside[-1])
+        if not missing:
+            yield group, inside
+            group, inside = [], []
+
+
+def _read_group(
+    model: Model,
+    options: SessionOptions,
+    classes: Mapping[str, int],
+    state: SessionState,
+    group: Sequence[Block],
+    lines: Sequence[Line],
+) -> tuple[SessionState, list[Update]]:
+    """Read blocks that end with the last one of these sentences, which are the first that wait."""
+    started = time.perf_counter()
+    starts = [line.first for line in lines]
+    mentions: list[list[Mention]] = [[] for _ in lines]
+    steps: list[list[tuple[int, Step]]] = [[] for _ in lines]
+    parts = [1 for _ in lines]
+    evicted: list[str] = []
+    next_id = state.next_id
+    for block in group:
+        first = state.model.reading.tokens
+        after, result = model.step(block, state.model, classes)
+        live = list(state.live)
+        for found in result.mentions:
+            place = bisect_right(starts, found.first) - 1
+            mentions[place].append(_mention(lines[place], found, live, next_id, options.runners_up))
+            _link(live, found.entity, mentions[place][-1], lines[place])
+            next_id += found.new
+        for step in result.steps if options.trace else ():
+            steps[bisect_right(starts, first + step.position) - 1].append((first, step))
+        end = bisect_right(starts, after.reading.tokens) - 1
+        parts[end] += lines[end].first < after.reading.tokens < lines[end].first + len(lines[end])
+        state = replace(state, model=after, live=tuple(live), next_id=next_id)
+        state, gone = _evict(model, options.policy, state, lines[-1].number)
+        evicted += gone
+    answered = [
+        replace(
+            line,
+            mentions=tuple(sorted(found, key=lambda mention: (mention.start, -mention.end))),
+            warnings=(*line.warnings, f"a sentence of {len(line)} words was read in {count} parts")
+            if count > 1
+            else line.warnings,
+        )
+        for line, found, count in zip(lines, mentions, parts, strict=True)
+    ]
+    elapsed = round((time.perf_counter() - started) * 1000, 3)
+    updates = [
+        Update(
+            sentence=line.number,
+            text=line.text,
+            start=line.start,
+            end=line.end,
+            speaker=line.speaker,
+            id=line.id,
+            mentions=line.mentions,
+            elapsed_ms=elapsed,
+            time=line.time,
+            evicted=tuple(evicted) if line is answered[-1] else (),
+            warnings=line.warnings,
+            trace=tuple(_trace_step(at, step, line) for at, step in taken),
+        )
+        for line, taken in zip(answered, steps, strict=True)
+    ]
+    state = replace(state, waiting=state.waiting[len(lines) :], lines=state.lines.extended(answered))
+    return _trimmed(state, options.history), updates
+
+
+def _mention(line: Line, found: FoundMention, live: Sequence[LiveEntity], next_id: int, runners_up: int) -> Mention:
+    first, last = found.first - line.first, found.last - line.first
+    start, end = line.bounds[2 * first], line.bounds[2 * last + 1]
+    return Mention(
+        start=line.start + start,
+        end=line.start + end,
+        text=line.text[start:end],
+        tokens=(found.first, found.last + 1),
+        sentence=line.number,
+        entity=str(next_id) if found.new else live[found.entity].id,
+        confidence=found.confidence,
+        mention_confidence=found.mention_confidence,
+        new=found.new,
+        runners_up=_runners_up(found, live, runners_up) if runners_up else (),
+    )
+
+
+def _runners_up(found: FoundMention, live: Sequence[LiveEntity], most: int) -> tuple[RunnerUp, ...]:
+    probabilities = found.decision.probabilities.tolist()
+    others = [row for row in range(len(probabilities)) if row != found.entity]
+    others.sort(key=lambda row: -probabilities[row])
+    return tuple(RunnerUp(live[row].id if row < len(live) else None, probabilities[row]) for row in others[:most])
+
+
+def _link(live: list[LiveEntity], row: int, mention: Mention, line: Line) -> None:
+    """Put a mention into an entity, or found one."""
+    first, end = mention.tokens
+    name = name_of(line.words(first - line.first, end - line.first), mention.text)
+    if row == len(live):
+        live.append(LiveEntity(mention.entity, name, 1, end))
+    else:
+        entity = live[row]
+        best = name if entity.name is None else entity.name.or_better(name)
+        live[row] = replace(entity, name=best, count=entity.count + 1, latest=end)
+
+
+def _trace_step(first: int, step: Step, line: Line) -> TraceStep:
+    mention = None
+    if step.mention is not None:
+        tokens = (first + step.mention[0], first + step.mention[1] + 1)
+        mention = [found.tokens for found in line.mentions].index(tokens)
+    probabilities = tuple((action.name, probability) for action, probability in step.probabilities.items())
+    return TraceStep(step.action.name, first + step.position, probabilities, mention)
+
+
+def _evict(
+    model: Model, policy: Eviction, state: SessionState, sentence: int
+) -> tuple[SessionState, tuple[str, ...]]:
+    gone = policy.evicted(state.live, state.model.reading.tokens)
+    if not gone:
+        return state, ()
+    views = entity_views(model, state)
+    kept = sorted(set(range(len(state.live))) - set(gone))
+    remembered = [replace(views[row], sentence=sentence) for row in gone]
+    state = with_memory(state, state.memory.kept(kept), tuple(state.live[row] for row in kept))
+    return replace(state, evicted=state.evicted.extended(remembered)), tuple(view.id for view in remembered)
+
+
+def _trimmed(state: SessionState, history: int | None) -> SessionState:
+    """The state without the sentences that are too old to be kept, and without evicted entities of theirs alone."""
+    if history is None or len(state.lines) <= history:
+        return state
+    lines = state.lines.without_first(len(state.lines) - history)
+    first = next((line.number for line in lines), state.sentences)
+    old = 0
+    for entity in state.evicted:
+        if entity.sentence >= first:
+            break
+        old += 1
+    return replace(state, lines=lines, evicted=state.evicted.without_first(old))
+
+
+def entity_views(model: Model, state: SessionState) -> list[EvictedEntity]:
+    """What is known of the live entities, as it is remembered when they are evicted."""
+    types, scores = model.config.names.types, state.memory.type_scores
+    return [
+        EvictedEntity(
+            id=entity.id,
+            name=entity.given_name or _spoken_name(entity, row.i_of),
+            type=entity.given_type or (types[int(scores[number].argmax())] if types else None),
+            speaker=row.i_of,
+            sentence=state.sentences,
+        )
+        for number, (entity, row) in enumerate(zip(state.live, state.memory.facts.rows(), strict=True))
+    ]
+
+
+def _spoken_name(entity: LiveEntity, speaker: str | None) -> str | None:
+    """The best name said; of one who is only ever "I", the speaker's."""
+    if entity.name is None or (entity.name.kind is Kind.PRONOUN and speaker):
+        return speaker
+    return entity.name.text
+
+
+def entities(model: Model, state: SessionState) -> list[Entity]:
+    """All live entities, and those of the evicted ones whose mentions are kept, in order of their ids."""
+    mentions: dict[str, list[Mention]] = defaultdict(list)
+    for line in state.lines:
+        for mention in line.mentions:
+            mentions[mention.entity].append(mention)
+    views = entity_views(model, state)
+    views += [entity for entity in state.evicted if entity.id in mentions]
+    views.sort(key=lambda view: int(view.id))
+    return [Entity(view.id, tuple(mentions[view.id]), view.name, view.type, view.speaker) for view in views]
+
+
+def document(model: Model, state: SessionState, id: str, *, singletons: bool) -> Document:
+    """The transcript and its entities as a document, whose places count from its own start."""
+    lines = list(state.lines)
+    shift, first = state.text_start, (lines[0] if lines else None)
+
+    def moved(mention: Mention) -> Mention:
+        assert first is not None
+        if not shift and not first.number:
+            return mention
+        start, end = mention.tokens
+        return replace(
+            mention,
+            start=mention.start - shift,
+            end=mention.end - shift,
+            tokens=(start - first.first, end - first.first),
+            sentence=mention.sentence - first.number,
+        )
+
+    found = (
+        replace(entity, mentions=tuple(moved(mention) for mention in entity.mentions))
+        for entity in entities(model, state)
+        if len(entity) > (0 if singletons else 1)
+    )
+    sentences = (line.sentence(shift) for line in lines)
+    return Document(id, state.text, tuple(sentences), tuple(found))

@@ -1,0 +1,152 @@
+"""What a caller knows better: introducing, renaming, merging and forgetting entities.
+
+Functions from a session's state to the state after the correction, which later decisions use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from incoref.errors import IncorefError
+from incoref.features import EntityFacts, facts_of
+from incoref.memory import EntityMemory
+from incoref.modelfile import Model
+from incoref.naming import Kind
+from incoref.sessionstate import SessionState, with_memory
+from incoref.text import split
+from incoref.transcript import Line, LiveEntity, Log
+from incoref.types import Mention
+
+
+def introduce(
+    model: Model, state: SessionState, name: str, type: str | None, speaker: str | None
+) -> tuple[SessionState, str]:
+    """Seed an entity with a name, and say whose "I" it is; gives its id.
+
+    One that is already known to be the speaker's "I" is taken for it.
+    """
+    known = [row for row, facts in enumerate(state.memory.facts.rows()) if speaker and facts.i_of == speaker]
+    if known:
+        row = known[-1]
+        state = _with_live(state, row, replace(state.live[row], given_type=type or state.live[row].given_type))
+        state = rename(state, state.live[row].id, name)
+    else:
+        row, words = len(state.live), _words(name)
+        reading = state.model.reading
+        memory = state.memory.copy()
+        facts = facts_of(words, -1, reading.sentences, reading.turn, None)
+        model.heads.clusters.add(memory, model.vector_of(words), facts, row)
+        entity = LiveEntity(str(state.next_id), None, 0, reading.tokens, _plain(name), type)
+        state = with_memory(replace(state, next_id=state.next_id + 1), memory, (*state.live, entity))
+    state = _with_live(state, row, replace(state.live[row], introduced=True))
+    if speaker:
+        rows = state.memory.facts.rows()
+        rows[row] = replace(rows[row], i_of=speaker)
+        memory = _with_facts(state.memory, EntityFacts.from_rows(rows, state.memory.facts.mentions))
+        memory.participants[speaker] = row
+        state = with_memory(state, memory, state.live)
+    return state, state.live[row].id
+
+
+def rename(state: SessionState, entity: str, name: str) -> SessionState:
+    """Give an entity a name, by which it is known from now on."""
+    words = _words(name)
+    row = _row(state, entity)
+    if row is None:
+        views = (replace(view, name=_plain(name)) if view.id == entity else view for view in state.evicted)
+        return replace(state, evicted=Log.of(views))
+    rows = state.memory.facts.rows()
+    facts = facts_of(words, 0, 0, 0, None)
+    rows[row] = rows[row].called(facts.string, facts.head, facts.content)
+    memory = _with_facts(state.memory, EntityFacts.from_rows(rows, state.memory.facts.mentions))
+    return _with_live(with_memory(state, memory, state.live), row, replace(state.live[row], given_name=_plain(name)))
+
+
+def merge(model: Model, state: SessionState, one: str, other: str) -> SessionState:
+    """Make two entities one, with the id of the first."""
+    if one == other:
+        raise IncorefError(f"entity '{one}' can't be merged with itself")
+    first, second = _row(state, one), _row(state, other)
+    if first is not None and second is not None:
+        a, b = state.live[first], state.live[second]
+        names = [name for name in (a.name, b.name) if name is not None]
+        both = LiveEntity(
+            id=one,
+            name=names[0].or_better(names[-1]) if names else None,
+            count=a.count + b.count,
+            latest=max(a.latest, b.latest),
+            given_name=a.given_name or b.given_name,
+            given_type=a.given_type or b.given_type,
+            introduced=a.introduced or b.introduced,
+        )
+        live = tuple(both if entity is a else entity for entity in state.live if entity is not b)
+        state = with_memory(state, model.heads.clusters.merged(state.memory, first, second), live)
+    elif second is not None:
+        b, name = state.live[second], next(view.name for view in state.evicted if view.id == one)
+        named = b.given_name is not None or (b.name is not None and b.name.kind is not Kind.PRONOUN)
+        state = _with_live(state, second, replace(b, id=one, given_name=b.given_name if named else name))
+        state = _without_evicted(state, one)
+    else:
+        state = _without_evicted(state, other)
+    return _with_mentions(state, lambda mention: replace(mention, entity=one) if mention.entity == other else mention)
+
+
+def forget(state: SessionState, entity: str) -> SessionState:
+    """Remove an entity: its vector, words, name and mentions. The text that names it stays."""
+    row = _row(state, entity)
+    if row is not None:
+        kept = [other for other in range(len(state.live)) if other != row]
+        state = with_memory(state, state.memory.kept(kept), tuple(state.live[other] for other in kept))
+    state = _without_evicted(state, entity)
+
+    def without(mention: Mention) -> Mention | None:
+        others = tuple(other for other in mention.runners_up if other.entity != entity)
+        return None if mention.entity == entity else replace(mention, runners_up=others)
+
+    return _with_mentions(state, without)
+
+
+def _row(state: SessionState, entity: str) -> int | None:
+    """The place of a live entity; None if it has been evicted."""
+    for row, live in enumerate(state.live):
+        if live.id == entity:
+            return row
+    if not any(view.id == entity for view in state.evicted):
+        raise IncorefError(f"the session has no entity '{entity}'; session.entities lists them")
+    return None
+
+
+def _words(name: str) -> tuple[str, ...]:
+    words = tuple(token.text for sentence in split(name) for token in sentence.tokens)
+    if not words:
+        raise IncorefError(f"{name!r} is no name: it has no word")
+    return words
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.split())
+
+
+def _with_facts(memory: EntityMemory, facts: EntityFacts) -> EntityMemory:
+    twin = memory.copy()
+    twin.facts = facts
+    return twin
+
+
+def _with_live(state: SessionState, row: int, entity: LiveEntity) -> SessionState:
+    return replace(state, live=(*state.live[:row], entity, *state.live[row + 1 :]))
+
+
+def _without_evicted(state: SessionState, entity: str) -> SessionState:
+    return replace(state, evicted=Log.of(view for view in state.evicted if view.id != entity))
+
+
+def _with_mentions(state: SessionState, change: Callable[[Mention], Mention | None]) -> SessionState:
+    """The state with every mention in the transcript changed, or gone where ``change`` gives none."""
+
+    def changed(line: Line) -> Line:
+        found = tuple(kept for mention in line.mentions if (kept := change(mention)) is not None)
+        return line if found == line.mentions else replace(line, mentions=found)
+
+    return replace(state, lines=Log.of(changed(line) for line in state.lines))
