@@ -35,6 +35,8 @@ WORDS = (
 SPEAKERS = (None, "Anna", "CarlBerta")
 NAMES = HeadNames(("unknown", "news", "talk"), ("ontonotes", "all"), ("person", "place", "thing"))
 SIZES = WindowSizes(size=48, tail=14)
+LONG = WindowSizes(size=192, tail=40)
+"""The largest windows that the model's positions allow."""
 HEADS = HeadsConfig(
     stack=12, history=6, action=5, feature=4, detector_hidden=40, projection=16, clusterer_hidden=24, new_hidden=8
 )
@@ -56,7 +58,7 @@ def random_model(seed: int = 2, names: HeadNames = NAMES) -> StreamingModel:
     """Two layers, width 32; heads with weights large enough that their scores differ."""
     torch.manual_seed(seed)
     sizes = BertSizes(
-        vocabulary=tokenizer().get_vocab_size(), width=32, layers=2, heads=4, inner=64, positions=SIZES.size
+        vocabulary=tokenizer().get_vocab_size(), width=32, layers=2, heads=4, inner=64, positions=LONG.size
     )
     model = StreamingModel(BlockCausalEncoder(sizes), names, HeadSizes(**HEADS.model_dump()))
     with torch.no_grad():
@@ -112,11 +114,11 @@ class TinyModels:
         return SubwordTokenizer(tokenizer())
 
 
-def random_utterances(count: int, seed: int = 0, longest: int = 16) -> list[Utterance]:
+def random_utterances(count: int, seed: int = 0, longest: int = 16, words: Sequence[str] = WORDS) -> list[Utterance]:
     """Sentences of random words; some of them speak."""
     draw = random.Random(seed)
     return [
-        Utterance(tuple(draw.choices(WORDS, k=draw.randint(1, longest))), draw.choice(SPEAKERS)) for _ in range(count)
+        Utterance(tuple(draw.choices(words, k=draw.randint(1, longest))), draw.choice(SPEAKERS)) for _ in range(count)
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,7 +37,7 @@ def test_a_window_never_holds_more_than_its_size(stream: tuple[list[int], Window
 def test_the_tail_is_as_long_as_it_can_be(stream: tuple[list[int], WindowSizes]) -> None:
     lengths, sizes = stream
     windows = plan(lengths, sizes)
-    for before, window in zip(windows, windows[1:], strict=False):
+    for before, window in pairwise(windows):
         assert window.context >= before.context
         if window.context > before.context:
             longer = sum(lengths[window.context - 1 : window.new])

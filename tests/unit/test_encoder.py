@@ -6,13 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-from tiny_models import SIZES, TinyModels, random_utterances
 
-from incoref.encoder import Encoder, EncoderState, Ints
+from incoref.encoder import Encoder, EncoderState, Floats, Ints
 from incoref.errors import IncorefError
 from incoref.subwords import joined
+from tiny_models import SIZES, TinyModels, random_utterances
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +26,7 @@ def blocks(tiny: TinyModels) -> list[Ints]:
     return [joined([part for _, part in block]).ids for block in found]
 
 
-def read_all(
-    encoder: Encoder, blocks: list[Ints], state: EncoderState | None = None
-) -> list[npt.NDArray[np.float32]]:
+def read_all(encoder: Encoder, blocks: list[Ints], state: EncoderState | None = None) -> list[Floats]:
     state = encoder.start() if state is None else state
     found = []
     for block in blocks:
@@ -38,7 +35,7 @@ def read_all(
     return found
 
 
-def assert_same(found: list[npt.NDArray[np.float32]], expected: list[npt.NDArray[np.float32]]) -> None:
+def assert_same(found: list[Floats], expected: list[Floats]) -> None:
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
@@ -68,7 +65,7 @@ def test_both_branches_go_on_from_where_they_part(encoder: Encoder, blocks: list
             _, state = encoder.read(block, state)
         left, right = blocks[parting:], list(reversed(blocks[parting:]))
         states = [state, state]
-        found: list[list[npt.NDArray[np.float32]]] = [[], []]
+        found: list[list[Floats]] = [[], []]
         for pair in zip(left, right, strict=True):  # in turns
             for side, block in enumerate(pair):
                 vectors, states[side] = encoder.read(block, states[side])

@@ -1,9 +1,9 @@
 """The block-causal encoder as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
 
-Inputs: ``ids`` (n), ``places`` (n; positions in the window), ``mask`` (n, capacity; added to attention scores) and, layer
-by layer, ``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``vectors`` (n,
-width) and ``present.<layer>.key`` and ``.value``: the same as the past, with the n sub-words written into their places.
-Where the caller gives one memory for past and present, ONNX Runtime writes the new places and copies nothing.
+Inputs: ``ids`` (n), ``places`` (n; positions in the window), ``mask`` (n, capacity; added to attention scores) and,
+layer by layer, ``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs:
+``vectors`` (n, width), and ``present.<layer>.key`` and ``.value``: the past with the n sub-words written into their
+places. Where the caller gives one memory for both, ONNX Runtime writes the new places and copies nothing.
 
 Int8 weights have a scale per column and are limited to 7 bits, because processors without VNNI add pairs of products
 in 16 bits.

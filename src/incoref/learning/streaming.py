@@ -48,6 +48,20 @@ class Losses:
     types: Tensor
 
 
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Everything the model says along a gold derivation: T steps, P pairs, M mentions."""
+
+    actions: Tensor  # (T, 4), legal or not
+    pairs: Tensor  # (P,)
+    new: Tensor | float  # (M,) of founding an entity
+    types: Tensor | None  # (M, types)
+
+    def legal_actions(self, legal: np.ndarray) -> Tensor:
+        """The scores of actions, those of illegal ones minus infinity."""
+        return self.actions.masked_fill(~beside(self.actions, legal), -torch.inf)
+
+
 class StreamingModel(nn.Module):
     def __init__(self, encoder: BlockCausalEncoder, names: HeadNames, sizes: HeadSizes) -> None:
         super().__init__()
@@ -99,7 +113,8 @@ class StreamingModel(nn.Module):
         total = vectors.new_zeros(sum(reading.chunks), vectors.shape[1])
         of_words = vectors.index_select(0, beside(here, reading.source))
         total = total.index_add(0, beside(here, reading.word), of_words)
-        return total / beside(here, np.bincount(reading.word)).to(total.dtype)[:, None]
+        means: Tensor = total / beside(here, np.bincount(reading.word)).to(total.dtype)[:, None]
+        return means
 
     def losses(self, example: Example, genre: int, action_weights: Tensor) -> Losses:
         """The example's losses, averaged over its annotations by their weights."""
@@ -115,44 +130,44 @@ class StreamingModel(nn.Module):
             types=torch.stack([weight * loss.types for weight, loss in parts]).sum(),
         )
 
-    def _annotation_losses(
-        self, vectors: Tensor, annotation: Annotation, genre: int, action_weights: Tensor
-    ) -> Losses:
+    def scores(self, vectors: Tensor, annotation: Annotation, genre: int) -> Scores:
+        """The scores along a gold derivation over words with these vectors."""
         derivation = annotation.derivation
         constant = {"genre": genre, "scheme": self.names.schemes.index(annotation.scheme)}
         width = np.where(derivation.width == EMPTY, WIDTHS - 1, np.minimum(derivation.width, WIDTHS - 2))
-        scores = self.detector(
+        actions = self.detector(
             vectors,
             derivation,
             derivation.chunk_steps,
             {**_repeated(constant, len(derivation), vectors), "width": beside(vectors, width)},
         )
-        scores = scores.masked_fill(~beside(scores, derivation.legal), -torch.inf)
-        mentions = nn.functional.cross_entropy(scores, beside(scores, derivation.action), action_weights)
-        if not len(annotation.entity_of):
-            return Losses(mentions, vectors.new_zeros(()), vectors.new_zeros(()))
         span_width = np.minimum(derivation.last - derivation.first, WIDTHS - 2)
         spans = self.clusterer.spans(
             vectors, derivation.first, derivation.last, {"width": beside(vectors, span_width)}
         )
-        links = self._link_losses(spans, annotation, constant).mean()
-        return Losses(mentions, links, self._type_loss(spans, annotation))
-
-    def _link_losses(self, spans: Tensor, annotation: Annotation, constant: Mapping[str, int]) -> Tensor:
         classes = beside(spans, annotation.pair_classes.astype(np.int64))
-        by_name = dict(zip(PAIR_FEATURES, classes, strict=True))
-        scores = self.clusterer(
+        pairs = self.clusterer(
             spans,
             self.clusterer.entity_states(spans, annotation.entity_of),
             annotation.pairs,
-            {**by_name, **_repeated(constant, classes.shape[1], spans)},
+            {**dict(zip(PAIR_FEATURES, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
         )
-        return clustering_loss(scores, self.clusterer.new_scores(spans), annotation.pairs, annotation.entity_of)
+        types = None if self.clusterer.types is None else self.clusterer.types(spans)
+        return Scores(actions, pairs, self.clusterer.new_scores(spans), types)
 
-    def _type_loss(self, spans: Tensor, annotation: Annotation) -> Tensor:
-        if self.clusterer.types is None or (annotation.types < 0).all():
-            return spans.new_zeros(())
-        return nn.functional.cross_entropy(self.clusterer.types(spans), beside(spans, annotation.types))
+    def _annotation_losses(
+        self, vectors: Tensor, annotation: Annotation, genre: int, action_weights: Tensor
+    ) -> Losses:
+        scores = self.scores(vectors, annotation, genre)
+        nothing = vectors.new_zeros(())
+        links = types = nothing
+        if len(annotation.entity_of):
+            links = clustering_loss(scores.pairs, scores.new, annotation.pairs, annotation.entity_of).mean()
+        if scores.types is not None and (annotation.types >= 0).any():
+            types = nn.functional.cross_entropy(scores.types, beside(vectors, annotation.types))
+        legal = scores.legal_actions(annotation.derivation.legal)
+        target = beside(vectors, annotation.derivation.action)
+        return Losses(nn.functional.cross_entropy(legal, target, action_weights), links, types)
 
     def head_weights(self) -> dict[str, np.ndarray]:
         """The weights of detector and clusterer, as the running side takes them."""
