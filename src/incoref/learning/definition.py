@@ -164,7 +164,8 @@ class _Reading:
 
     def _read_batch(self, batch: Batch) -> None:
         done, config, detector = self._done, self._config, self._model.detector
-        self._history = ActionHistory(detector) if config.reference else self._history.detached(detector)
+        if done.actions:
+            self._history = ActionHistory(detector) if config.reference else self._history.detached(detector)
         for entity in done.entities:
             entity.vector = entity.vector.detach()
         first_step, first_mention = len(done.actions), len(done.choices)

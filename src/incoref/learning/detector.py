@@ -116,9 +116,8 @@ class Detector(nn.Module):
         padded = np.zeros((count, longest), np.int64)
         padded[inside] = actions
         start = start_state[:, None, None, :].expand(2, 1, count, -1).contiguous()
-        embedded = self.action_embedding(beside(start, padded[:, :-1]))
-        states, _ = self.action_lstm(embedded, (start[0], start[1]))
-        states = torch.cat([start[0].transpose(0, 1), states], dim=1)  # the state before each step
+        states, _ = self.action_lstm(self.action_embedding(beside(start, padded)), (start[0], start[1]))
+        states = torch.cat([start[0].transpose(0, 1), states[:, :-1]], dim=1)  # the state before each step
         flat = beside(start, np.flatnonzero(inside))
         return states.reshape(count * longest, -1).index_select(0, flat)
 

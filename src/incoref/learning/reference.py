@@ -225,10 +225,13 @@ def _gradient_difference(model: PaperModel, wanted: Mapping[str, float | None]) 
 
 
 def _tensor_difference(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
-    if found.keys() != wanted.keys():
-        return math.inf
-    apart = [((found[name] - wanted[name]).abs() / wanted[name].abs().clamp(min=1)).max().item() for name in wanted]
-    return max(apart, default=0.0)
+    """Over all elements; a tensor that is only on one side counts as 0 on the other."""
+    largest = 0.0
+    for name in found.keys() | wanted.keys():
+        one = found.get(name, torch.zeros(()))
+        other = wanted.get(name, torch.zeros(()))
+        largest = max(largest, ((one - other).abs() / other.abs().clamp(min=1)).max().item())
+    return largest
 
 
 def _action_scores(found: Run) -> list[list[float | None]]:

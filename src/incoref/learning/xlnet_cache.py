@@ -110,7 +110,7 @@ class _Layer:
 
     def tabulate(self, table: Tensor) -> None:
         """Keys of the distances reach, reach - 1, ..., 1 - reach, (heads, d_head, distances)."""
-        keys = (table @ self.position_weight).view(len(table), self.heads, self.size)
+        keys = (table.to(self.position_weight) @ self.position_weight).view(len(table), self.heads, self.size)
         self.distance_keys = keys.permute(1, 2, 0).contiguous()
 
     def forward(self, hidden: Tensor, seen: Tensor, reach: int) -> Tensor:
