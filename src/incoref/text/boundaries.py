@@ -109,7 +109,7 @@ class _Unread(Exception):
     """A judgement needs characters that have not arrived."""
 
 
-def _ends_paragraph(blanks: str) -> bool:
+def ends_paragraph(blanks: str) -> bool:
     """Whether there is a blank line or a paragraph separator among blanks, or very many of them."""
     return len(blanks) > LONGEST_GAP or "\u2029" in blanks or len(_LINE_BREAK.findall(blanks)) > 1
 
@@ -125,7 +125,7 @@ def column_at(text: str, start: int, at: int, column: int) -> int:
 def judge(gap: Gap) -> Verdict:
     """Whether the sentence ends in a gap."""
     blanks = gap.text[gap.start : gap.end]
-    if _ends_paragraph(blanks):
+    if ends_paragraph(blanks):
         return Verdict.END
     if gap.end == len(gap.text):
         return Verdict.END if gap.final else Verdict.WAIT

@@ -8,7 +8,7 @@ same character. Knows no speakers, no files and no models.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -32,14 +32,14 @@ _BLANKS = re.compile(rf"[{BLANK}]*+")
 _CLAUSE_ENDS = frozenset(",;:—–-")
 
 
-class _Progress(NamedTuple):
+class Progress(NamedTuple):
     """How far a pending text has been read. Found again from the text alone; kept only to save time."""
 
     position: int
     tokens: tuple[Token, ...]
 
 
-_NOTHING_READ = _Progress(0, ())
+_NOTHING_READ = Progress(0, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Pending:
     """Where the text starts in the whole."""
     column: int = 0
     """How many characters stand before the text on its line, without the line's indentation."""
-    progress: _Progress = field(default=_NOTHING_READ, compare=False, repr=False)
+    progress: Progress = field(default=_NOTHING_READ, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         return {"text": self.text, "offset": self.offset, "column": self.column}
@@ -95,7 +95,7 @@ class RuleSplitter:
         sentence, position, tokens = 0, pending.progress.position, list(pending.progress.tokens)
         sentences: list[Sentence] = []
         if not pending.text:
-            sentence = position = _end_of_blanks(text)
+            sentence = position = end_of_blanks(text)
             column = column_at(text, 0, position, column) if column else 0
         while match := _STRETCH.match(text, position):
             stretch, full_width_stop, blanks = match.groups()
@@ -115,27 +115,30 @@ class RuleSplitter:
             if verdict is not Verdict.END and tokens and not too_long:
                 continue
             if tokens:
-                kept = self._longest_part(tokens) if too_long else len(tokens)
-                sentences.append(_sentence(tokens[:kept], FORCED if too_long else ()))
+                kept = longest_part(tokens, self.max_tokens, self.max_characters) if too_long else len(tokens)
+                sentences.append(sentence_of(tokens[:kept], FORCED if too_long else ()))
                 if kept < len(tokens):
                     position = tokens[kept].start - offset
                 tokens = []
             column = column_at(text, sentence, position, column)
             sentence = position
-        read = _Progress(position - sentence, tuple(tokens))
+        read = Progress(position - sentence, tuple(tokens))
         return sentences, Pending(text[sentence:], offset + sentence, column, read)
 
-    def _longest_part(self, tokens: list[Token]) -> int:
-        """How many tokens of a sentence that is too long go out: to the end of a clause if that isn't too few."""
-        limit = tokens[0].start + self.max_characters
-        most = 1
-        while most < min(len(tokens), self.max_tokens) and tokens[most].end <= limit:
-            most += 1
-        clauses = (count for count in range(most, most // 2, -1) if tokens[count - 1].text in _CLAUSE_ENDS)
-        return next(clauses, most)
+
+def longest_part(tokens: Sequence[Token], max_tokens: int, max_characters: int) -> int:
+    """How many tokens of a sentence may stay together: all, or those to the end of a clause, or all that fit."""
+    if len(tokens) <= max_tokens and tokens[-1].end - tokens[0].start <= max_characters:
+        return len(tokens)
+    limit = tokens[0].start + max_characters
+    most = 1
+    while most < min(len(tokens), max_tokens) and tokens[most].end <= limit:
+        most += 1
+    clauses = (count for count in range(most, most // 2, -1) if tokens[count - 1].text in _CLAUSE_ENDS)
+    return next(clauses, most)
 
 
-def _end_of_blanks(text: str) -> int:
+def end_of_blanks(text: str) -> int:
     blanks = _BLANKS.match(text)
     return blanks.end() if blanks else 0
 
@@ -151,5 +154,5 @@ def _append_words(tokens: list[Token], stretch: str, start: int, abbreviated: bo
         tokens.append(Token(stretch[first:end], start + first, start + end))
 
 
-def _sentence(tokens: list[Token], attributes: Attributes = ()) -> Sentence:
+def sentence_of(tokens: Sequence[Token], attributes: Attributes = ()) -> Sentence:
     return Sentence(tokens[0].start, tokens[-1].end, tuple(tokens), None, attributes)
