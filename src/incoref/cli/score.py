@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +77,7 @@ def score(
             shown["per_document"] = {id: _as_json(result, wanted) for id, result in single.items()}
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
-        _print_tables(total.result(), single, wanted)
+        print_tables(total.result(), single, wanted)
 
 
 def _wanted(metrics: list[str] | None) -> list[str]:
@@ -120,7 +120,8 @@ def _as_json(result: Result, wanted: list[str]) -> dict[str, Any]:
     return {name: value for name, value in result.to_json().items() if name not in hidden}
 
 
-def _print_tables(total: Result, single: dict[str, Result], wanted: list[str]) -> None:
+def print_tables(total: Result, single: Mapping[str, Result], wanted: Sequence[str]) -> None:
+    """The figures of all documents, after those of each that is in ``single``."""
     if single:
         titles = [TITLES[name] for name in wanted]
         print_table(

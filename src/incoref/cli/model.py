@@ -1,0 +1,177 @@
+"""Commands that run a model on annotated files (evaluate, predict), check one (selftest) and make one (export)."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incoref.errors import IncorefError
+
+if TYPE_CHECKING:
+    from incoref.types import Document
+
+Corpora = Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Files or directories.", show_default=False)]
+Format = Annotated[str | None, typer.Option("--from", help="Their format; guessed from content when not given.")]
+Documents = Annotated[
+    Path | None, typer.Option("--documents", help="A file with the ids of the documents to take; all when not given.")
+]
+ModelFolder = Annotated[
+    Path | None, typer.Option("--model", "-m", help="A model folder; the one in the package when not given.")
+]
+Setting = Annotated[
+    str, typer.Option("--setting", help="sent-inc (sentence by sentence), k=N (N sentences), part-inc (a window).")
+]
+Scheme = Annotated[str | None, typer.Option("--scheme", help="The annotation scheme; the model's first by default.")]
+Genre = Annotated[str, typer.Option("--genre", help="A genre that the model knows, for all documents.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of the encoder.")]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (evaluate, predict, selftest, export):
+        app.command()(command)
+
+
+def evaluate(
+    corpus: Corpora,
+    format: Format = None,
+    documents: Documents = None,
+    model: ModelFolder = None,
+    setting: Setting = "sent-inc",
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    drop_singletons: Annotated[
+        bool, typer.Option("--drop-singletons", help="Leave entities with one mention out of both sides.")
+    ] = False,
+    threads: Threads = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Predict annotated documents and score the result against their annotation.
+
+    Example: incoref evaluate ontogum/dev --scheme ontonotes --drop-singletons
+    """
+    from incoref import reading
+    from incoref.cli.score import TITLES, print_tables
+    from incoref.evaluation.metrics import Scorer
+    from incoref.modelfile import Model
+
+    loaded = Model.load(model, threads)
+    scorer = Scorer(drop_singletons=drop_singletons)
+    tokens, seconds = 0, 0.0
+    for document in _with_progress(_read(corpus, format, documents), "evaluating"):
+        started = time.perf_counter()
+        predicted = reading.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
+        seconds += time.perf_counter() - started
+        tokens += len(document.tokens)
+        scorer.add_documents(document, predicted)
+    result = scorer.result()
+    about = {
+        "scheme": scheme or loaded.config.names.schemes[0],
+        "setting": setting,
+        "model": loaded.config.name,
+        "tokens_per_second": round(tokens / seconds, 1) if seconds else 0.0,
+    }
+    if as_json:
+        print(json.dumps({**result.to_json(), **about}, ensure_ascii=False, indent=2))
+    else:
+        print_tables(result, {}, list(TITLES))
+        print(f"tokens: {tokens}")
+        for name, value in about.items():
+            print(f"{name.replace('_', ' ')}: {value}")
+
+
+def predict(
+    corpus: Corpora,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="A file, or a directory: one that exists, or with a slash at the end."),
+    ],
+    format: Format = None,
+    to: Annotated[str | None, typer.Option("--to", help="Its format; by its name when not given.")] = None,
+    documents: Documents = None,
+    model: ModelFolder = None,
+    setting: Setting = "sent-inc",
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    singletons: Annotated[
+        bool, typer.Option("--singletons/--no-singletons", help="Whether to write entities with one mention.")
+    ] = True,
+    threads: Threads = 1,
+) -> None:
+    """Find the entities of tokenised documents and write them in any format that convert writes.
+
+    Keeps the files' own tokens, sentences and speakers.
+
+    Example: incoref predict ontogum/dev -o predicted.conllu
+    """
+    from dataclasses import replace
+
+    from incoref import reading
+    from incoref.cli.corpora import write_documents
+    from incoref.modelfile import Model
+
+    loaded = Model.load(model, threads)
+
+    def predicted() -> Iterator[Document]:
+        for document in _with_progress(_read(corpus, format, documents), "predicting"):
+            found = reading.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
+            yield found if singletons else replace(found, entities=tuple(e for e in found.entities if len(e) > 1))
+
+    write_documents(predicted(), output, to)
+
+
+def selftest(model: ModelFolder = None) -> None:
+    """Check that a model gives, on this machine, what it gave when it was made."""
+    from incoref import selftest as checking
+    from incoref.modelfile import Model
+
+    started = time.perf_counter()
+    loaded = Model.load(model)
+    ready = time.perf_counter() - started
+    texts = checking.check(loaded)
+    print(f"{loaded.config.name}: {texts} texts as they should be; loaded in {ready:.2f} s")
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A training run's folder, or a checkpoint in it.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The model folder to make.")],
+    name: Annotated[str, typer.Option("--name", help="The model's name.")] = "incoref-en",
+    fp32: Annotated[bool, typer.Option("--fp32", help="Keep full precision: large and slow, for tests.")] = False,
+) -> None:
+    """Make a model folder, which needs no PyTorch, out of a training run.
+
+    Example: incoref export runs/default-en my-model && incoref selftest --model my-model
+    """
+    from incoref.learning.export import export as write
+
+    trained = run / "best" if (run / "best").is_dir() else run
+    write(trained, out, name=name, quantise=not fp32)
+    size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
+    print(f"{out}: {size:.1f} MB")
+
+
+def _read(paths: list[Path], format: str | None, listed: Path | None) -> list[Document]:
+    from incoref import corpora
+
+    found = [document for path in paths for document in corpora.read(path, format)]
+    if listed is not None:
+        wanted = dict.fromkeys(listed.read_text(encoding="utf-8").split())
+        by_id = {document.id: document for document in found}
+        missing = [name for name in wanted if name not in by_id]
+        if missing:
+            raise IncorefError(f"{listed} lists '{missing[0]}', which is in none of the files")
+        found = [by_id[name] for name in wanted]
+    return found
+
+
+def _with_progress(documents: list[Document], what: str) -> Iterator[Document]:
+    """The documents, with a progress bar on a terminal and none in a pipe."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    yield from track(documents, what, console=console, transient=True, disable=not console.is_terminal)
