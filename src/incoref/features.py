@@ -368,8 +368,8 @@ def classes_of_pairs(
 ) -> npt.NDArray[np.int8]:
     """The classes of every mention against every entity before it, (features, pairs), mention by mention.
 
-    What ``EntityFacts.classes`` gives for one mention after the other, each joining its entity in ``entity_of``, but most
-    features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
+    What ``EntityFacts.classes`` gives for one mention after the other, each joining its entity in ``entity_of``, but
+    most features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
     """
     found = np.zeros((len(PAIR_FEATURES), len(latest)), np.int8)
     count, distance, sentences, match, agreement, speaker, nested = found

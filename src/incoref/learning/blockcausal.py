@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 from safetensors.torch import load_file
@@ -156,6 +157,10 @@ class BlockCausalEncoder(nn.Module):
         encoder.load_state_dict(_bert_weights(folder, encoder))
         return encoder
 
+    @property
+    def layers(self) -> list[_Layer]:
+        return cast("list[_Layer]", list(self.encoder.layer))
+
     def forward(
         self, ids: Tensor, positions: Tensor, lengths: list[int], blocks: list[Tensor], recompute: bool = False
     ) -> Tensor:
@@ -165,8 +170,8 @@ class BlockCausalEncoder(nn.Module):
         that each sub-word belongs to. With ``recompute``, only the input of each layer is kept for the backward pass.
         """
         masks = [block[:, None] >= block[None, :] for block in blocks]
-        hidden = self.embeddings(ids, positions)
-        for layer in self.encoder.layer:
+        hidden: Tensor = self.embeddings(ids, positions)
+        for layer in self.layers:
             if recompute and torch.is_grad_enabled():
                 hidden = checkpoint(layer, hidden, lengths, masks, use_reentrant=False)
             else:
@@ -181,7 +186,7 @@ class BlockCausalEncoder(nn.Module):
         positions = start + torch.arange(ids.shape[0])
         hidden = self.embeddings(ids, positions)
         added = []
-        for number, layer in enumerate(self.encoder.layer):
+        for number, layer in enumerate(self.layers):
             query, key, value = layer.projections(hidden)
             added.append(torch.stack((key, value)))
             whole_key = torch.cat((cache[number, 0], key), dim=1)

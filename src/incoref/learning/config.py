@@ -1,14 +1,19 @@
-"""The configuration of a training run of the default model: one type, read from TOML."""
+"""The configuration of a training run: one type, read from TOML. Its field descriptions are the documentation.
+
+Paths are relative to the current directory, not to the file that names them.
+"""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from incoref.errors import IncorefError
+from incoref.learning.paper_config import PaperConfig
 
 
 class _Section(BaseModel):
@@ -22,26 +27,37 @@ class CorpusConfig(_Section):
     format: str | None = Field(None, description="The format; guessed from content when not given.")
     scheme: str = Field("ontonotes", description="Name of the annotation scheme.")
     documents: Path | None = Field(None, description="A file that lists the ids of the documents to take.")
+    limit: int | None = Field(None, gt=0, description="Take at most so many documents, spread over the corpus.")
+    genre: str | None = Field(None, description="Genre of all its documents; what the files say when not given.")
     singletons_from: Path | None = Field(
         None, description="Another annotation of the same texts, whose other mentions are added as singletons."
     )
-    weight: float = Field(1.0, gt=0, description="Weight of this annotation in the loss of its text.")
+    weight: float = Field(1.0, gt=0, description="Weight of this annotation among those of the same text.")
     share: float = Field(1.0, gt=0, description="Visits a document gets in an epoch; below 1, some are left out.")
     longest: int | None = Field(None, gt=0, description="Read at most so many tokens, a random stretch each time.")
     name: str | None = Field(None, description="Name in reports; the path when not given.")
     drop_singletons: bool = Field(False, description="When evaluating: without singletons on either side.")
 
+    @property
+    def title(self) -> str:
+        return self.name or str(self.path)
+
 
 class EncoderConfig(_Section):
     path: Path = Field(
-        description="Folder of the pretrained encoder: config.json, model.safetensors, tokenizer.json."
+        description="The pretrained encoder: a folder with config.json, model.safetensors and tokenizer.json, "
+        "or a name in the local Hugging Face cache. Nothing is ever downloaded."
     )
-    layers: int | None = Field(None, gt=0, description="Use only so many of its first layers.")
-    window: int = Field(512, gt=2, description="Positions in a window.")
-    tail: int = Field(96, ge=0, description="Sub-words of the last window kept as context when a new one starts.")
+    layers: int | None = Field(None, gt=0, description="Use only so many of its first layers. Streaming.")
+    window: int = Field(512, gt=2, description="Positions in a window. Streaming.")
+    tail: int = Field(
+        96, ge=0, description="Sub-words of the last window kept as context when a new one starts. Streaming."
+    )
 
 
 class HeadsConfig(_Section):
+    """Sizes of the default model's detector and clusterer."""
+
     stack: int = Field(200, description="Hidden size of the Stack-LSTM.")
     history: int = Field(30, description="Hidden size of the action LSTM.")
     action: int = Field(20, description="Size of an action's embedding.")
@@ -59,28 +75,97 @@ class TrainingConfig(_Section):
     head_rate: float = Field(5e-4, description="Highest learning rate of everything else.")
     layer_decay: float = Field(1.0, gt=0, le=1, description="Each layer below the top learns so much slower.")
     warmup: float = Field(0.1, ge=0, lt=1, description="Part of all steps in which the rates grow.")
-    weight_decay: float = Field(0.01, ge=0)
-    clip: float = Field(1.0, gt=0, description="Largest norm of a gradient, encoder and heads apart.")
-    action_power: float = Field(0.25, description="Action weights are inverse frequencies to this power; paper: 1.")
-    type_loss: float = Field(0.2, ge=0, description="Weight of the entity types' loss.")
-    genre_dropout: float = Field(0.5, ge=0, le=1, description="How often a text's genre is hidden.")
-    k: tuple[int, ...] = Field((1,), description="Sentences in a block; one of these is drawn for each document.")
+    head_warmup: float | None = Field(
+        None, ge=0, lt=1, description="The same for everything but the encoder; as the encoder's when not given."
+    )
+    weight_decay: float = Field(
+        0.01, ge=0, description="Of the encoder's matrices; nothing else, no bias and no LayerNorm decays."
+    )
+    clip: float = Field(
+        1.0,
+        gt=0,
+        description="Largest norm of a gradient: encoder and rest apart (streaming: encoder, detector, clusterer).",
+    )
+    freeze_embeddings: bool = Field(False, description="Keep the encoder's word embeddings as they are.")
+    action_power: float = Field(
+        0.25, description="Action weights are inverse frequencies to this power; paper: 1. Streaming."
+    )
+    type_loss: float = Field(0.2, ge=0, description="Weight of the entity types' loss. Streaming.")
+    genre_dropout: float = Field(0.5, ge=0, le=1, description="How often a text's genre is hidden. Streaming.")
+    k: tuple[int, ...] = Field(
+        (1,), min_length=1, description="Sentences in a block; one of these is drawn for each document. Streaming."
+    )
+    own_clusters: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="How often the clusterer learns on clusters that it made itself, not on gold ones. Streaming.",
+    )
+    own_mentions: float = Field(
+        0.0, ge=0, le=1, description="How often it learns on the mentions that the model finds itself. Streaming."
+    )
+    own_from: int = Field(2, ge=1, description="First epoch in which it does either. Streaming.")
     average: float = Field(0.0, ge=0, lt=1, description="Decay of a running average of the weights; 0 for none.")
+    average_epochs: int = Field(
+        0, ge=0, description="At the end, also try the mean of the weights after so many epochs; 0 for none."
+    )
+    average_of: Literal["best", "last"] = Field("best", description="Which epochs those are.")
     seed: int = 1
     threads: int = Field(1, gt=0)
+    device: str = Field("auto", description="cpu, cuda, cuda:1, mps …; auto takes a GPU where there is one.")
+    bf16: bool = Field(False, description="Compute the encoder in bfloat16, everything else in single precision.")
+    recompute: bool = Field(
+        False, description="Gradient checkpointing: compute the encoder's inner values twice instead of keeping them."
+    )
     checkpoint_minutes: float = Field(5.0, gt=0, description="Minutes between checkpoints to resume from.")
+    tensorboard: bool = Field(False, description="Also log for TensorBoard, whose package must be installed.")
+
+
+_STREAMING_ONLY = {
+    "encoder": ("layers", "window", "tail"),
+    "training": ("action_power", "type_loss", "genre_dropout", "k", "own_clusters", "own_mentions", "own_from"),
+}
+_FREE_TO_CHANGE = {"threads", "device", "checkpoint_minutes", "tensorboard"}
+"""Settings of the training that a resumed run may have otherwise than before."""
 
 
 class Configuration(_Section):
     """A whole training run."""
 
-    kind: Literal["streaming"] = "streaming"
+    kind: Literal["streaming", "paper"] = Field(
+        "streaming", description="The default model (any BERT, block-causal), or the paper's (XLNet with recurrence)."
+    )
     encoder: EncoderConfig
     heads: HeadsConfig = HeadsConfig()
+    paper: PaperConfig | None = Field(None, description="The paper's model: mode, setting, sizes.")
     training: TrainingConfig = TrainingConfig()
-    types: tuple[str, ...] = Field((), description="Entity types to tell apart, as a second task.")
-    train: tuple[CorpusConfig, ...]
-    dev: tuple[CorpusConfig, ...]
+    types: tuple[str, ...] = Field((), description="Entity types to tell apart, as a second task. Streaming.")
+    train: tuple[CorpusConfig, ...] = Field(min_length=1)
+    dev: tuple[CorpusConfig, ...] = Field(min_length=1)
+
+    @field_validator("encoder", mode="before")
+    @classmethod
+    def _encoder_by_path(cls, given: Any) -> Any:
+        """``encoder = "path or name"`` is short for a section with this path."""
+        return {"path": given} if isinstance(given, str | Path) else given
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Configuration:
+        if self.kind == "streaming":
+            if self.paper is not None:
+                raise ValueError('the section paper is for kind = "paper"')
+            return self
+        odd = _not_default(self, ("heads", "types"))
+        for section, names in _STREAMING_ONLY.items():
+            odd += [f"{section}.{name}" for name in _not_default(getattr(self, section), names)]
+        odd += [f"train.{name}" for corpus in self.train for name in _not_default(corpus, ("weight",))]
+        if odd:
+            raise ValueError(f'not for kind = "paper": {", ".join(odd)}')
+        return self
+
+    @property
+    def paper_or_default(self) -> PaperConfig:
+        return self.paper or PaperConfig()
 
     @classmethod
     def read(cls, path: Path) -> Configuration:
@@ -88,8 +173,39 @@ class Configuration(_Section):
             return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError as error:
             raise IncorefError(f"{path}: no such configuration file") from error
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise IncorefError(f"{path}: not TOML: {error}") from error
         except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            faults = "; ".join(
+                f"{'.'.join(map(str, e['loc'])) or 'configuration'}: {e['msg']}" for e in error.errors()
+            )
             raise IncorefError(f"{path}: {faults}") from error
+
+    def with_limit(self, documents: int) -> Configuration:
+        """The same with at most so many documents of each corpus, for a quick trial."""
+
+        def limited(corpora: tuple[CorpusConfig, ...]) -> tuple[CorpusConfig, ...]:
+            return tuple(c.model_copy(update={"limit": min(documents, c.limit or documents)}) for c in corpora)
+
+        return self.model_copy(update={"train": limited(self.train), "dev": limited(self.dev)})
+
+    def changes_since(self, before: Configuration) -> list[str]:
+        """Fields that another configuration has otherwise, but for those that don't change what is learned."""
+        return [
+            name
+            for name in _differences(before.model_dump(mode="json"), self.model_dump(mode="json"))
+            if name not in {f"training.{field}" for field in _FREE_TO_CHANGE}
+        ]
+
+
+def _not_default(section: BaseModel, names: tuple[str, ...]) -> list[str]:
+    fields = type(section).model_fields
+    return [name for name in names if getattr(section, name) != fields[name].default]
+
+
+def _differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in one.keys() | other.keys():
+            yield from _differences(one.get(name), other.get(name), f"{place}.{name}" if place else name)
+    elif one != other:
+        yield place

@@ -106,7 +106,8 @@ def _legal(action: Ints, chunk_steps: Ints, on_stack: Bools, on_last: Bools) -> 
     """Which actions are legal at every step, (T, 4)."""
     before = np.concatenate([[_START], action[:-1]])[: len(action)]
     before[(np.cumsum(chunk_steps) - chunk_steps)[chunk_steps > 0]] = _START
-    return _legal_table()[before, on_stack.astype(np.int64), on_last.astype(np.int64)]
+    found: Bools = _legal_table()[before, on_stack.astype(np.int64), on_last.astype(np.int64)]
+    return found
 
 
 _START = len(Action)

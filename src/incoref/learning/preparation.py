@@ -7,7 +7,7 @@ here and counted; the two clusters of a doubled span are merged.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from incoref import transitions
 from incoref.features import MentionFacts, classes_of_pairs, facts_of
 from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, derive
+from incoref.learning.gold import chunk_actions, dropped, gold_mentions
 from incoref.model import turns
 from incoref.subwords import NO_WORD, SubwordTokenizer, Utterance, blocks_of, joined, utterances_of
 from incoref.types import Document
@@ -46,17 +47,42 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class Clustering:
+    """Mentions in order, and the entities that they join one after the other: M mentions, P pairs.
+
+    Under teacher forcing the entities are the gold ones; a model may also learn on clusters of its own, and then
+    ``gold_of`` says what would have been right.
+    """
+
+    first: Ints  # (M,) first token
+    last: Ints  # (M,) last token, included
+    entity_of: Ints  # (M,) entity that each joins, numbered in order of foundation
+    gold_of: Ints  # (M,) gold entity of each
+    types: Ints  # (M,) entity type, or NO_TYPE
+    pairs: Pairs
+    pair_classes: npt.NDArray[np.int8]  # (features, P)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def teacher_forced(self) -> bool:
+        return self.entity_of is self.gold_of
+
+
+@dataclass(frozen=True, slots=True)
 class Annotation:
-    """Gold mentions and entities under one scheme: M mentions, P pairs."""
+    """Gold mentions and entities under one scheme."""
 
     scheme: str
     weight: float
     derivation: Derivation
-    entity_of: Ints  # (M,) entity of each mention, numbered in order of foundation
-    types: Ints  # (M,) entity type, or NO_TYPE
-    pairs: Pairs
-    pair_classes: npt.NDArray[np.int8]  # (features, P)
-    dropped: int
+    gold: Clustering
+    dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
+
+    @property
+    def entity_of(self) -> Ints:
+        return self.gold.entity_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,57 +134,41 @@ def annotate(
     weight: float = 1.0,
 ) -> Annotation:
     """The gold derivation of a document, cut into blocks as it is read."""
-    entity_by_span, type_by_span = _merged_clusters(document)
-    total = len(entity_by_span) + sum(1 for _ in document.mentions) - len({m.tokens for m in document.mentions})
-    derivation = _gold_derivation(entity_by_span, reading.chunks)
-    spans_found = list(zip(derivation.first.tolist(), derivation.last.tolist(), strict=True))
-    numbers: dict[str, int] = {}
-    entity_of = np.array([numbers.setdefault(entity_by_span[s], len(numbers)) for s in spans_found], np.int64)
-    pairs = pairs_of(entity_of)
+    gold = gold_mentions(document)
+    derivation = derive(chunk_actions(gold.entities, reading.chunks))
+    spans = list(zip(derivation.first.tolist(), derivation.last.tolist(), strict=True))
+    entity_of = numbered([gold.entities[span] for span in spans])
+    type_of = np.array([types.get(gold.types[span] or "", NO_TYPE) for span in spans], np.int64)
     return Annotation(
         scheme=scheme,
         weight=weight,
         derivation=derivation,
-        entity_of=entity_of,
-        types=np.array([types.get(type_by_span.get(s) or "", NO_TYPE) for s in spans_found], np.int64),
-        pairs=pairs,
-        pair_classes=classes_of_pairs(mention_facts(reading, spans_found), entity_of, pairs.state),
-        dropped=total - len(spans_found),
+        gold=clustering(reading, spans, entity_of, entity_of, type_of),
+        dropped=dropped(gold, reading.chunks, spans),
     )
 
 
-def _gold_derivation(spans: Iterable[transitions.Span], chunks: Sequence[int]) -> Derivation:
-    """The derivation of what can be derived, chunk by chunk; chunks are given by their lengths."""
-    ends = np.cumsum(chunks)
-    inside: list[list[transitions.Span]] = [[] for _ in chunks]
-    for first, last in spans:
-        chunk = int(np.searchsorted(ends, first, side="right"))
-        offset = int(ends[chunk]) - chunks[chunk]
-        inside[chunk].append((first - offset, last - offset))
-    steps = []
-    for length, some in zip(chunks, inside, strict=True):
-        steps.append((length, transitions.oracle(transitions.derivable(some, length).kept, length)))
-    return derive(steps)
+def numbered(entities: Iterable[Hashable]) -> Ints:
+    """The entity of each mention as a number, in order of foundation."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(entity, len(numbers)) for entity in entities], np.int64)
 
 
-def _merged_clusters(document: Document) -> tuple[dict[transitions.Span, str], dict[transitions.Span, str | None]]:
-    """Entity and type of every span; entities that share a span are merged."""
-    leader = {entity.id: entity.id for entity in document.entities}
-
-    def find(entity: str) -> str:
-        while leader[entity] != entity:
-            entity = leader[entity]
-        return entity
-
-    owner: dict[transitions.Span, str] = {}
-    types: dict[transitions.Span, str | None] = {}
-    for mention in document.mentions:
-        span = (mention.tokens[0], mention.tokens[1] - 1)
-        if span in owner:
-            leader[find(mention.entity)] = find(owner[span])
-        owner[span] = mention.entity
-        types[span] = mention.type
-    return {span: find(entity) for span, entity in owner.items()}, types
+def clustering(
+    reading: Reading, spans: Sequence[transitions.Span], entity_of: Ints, gold_of: Ints, types: Ints
+) -> Clustering:
+    """Mentions that join these entities, with all pairs and their classes."""
+    pairs = pairs_of(entity_of)
+    first, last = np.array(spans, np.int64).reshape(-1, 2).T
+    return Clustering(
+        first=np.ascontiguousarray(first),
+        last=np.ascontiguousarray(last),
+        entity_of=entity_of,
+        gold_of=gold_of,
+        types=types,
+        pairs=pairs,
+        pair_classes=classes_of_pairs(mention_facts(reading, spans), entity_of, pairs.state),
+    )
 
 
 def mention_facts(reading: Reading, spans: Sequence[transitions.Span]) -> list[MentionFacts]:

@@ -6,7 +6,7 @@ of every step and every pair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -21,7 +21,8 @@ from incoref.learning.clusterer import Clusterer, ClustererSizes, clustering_los
 from incoref.learning.derivation import EMPTY
 from incoref.learning.detector import Detector, DetectorSizes
 from incoref.learning.layers import beside
-from incoref.learning.preparation import Annotation, Example, Reading
+from incoref.learning.own import own_clustering_loss
+from incoref.learning.preparation import Annotation, Clustering, Example, Reading
 from incoref.model import HeadNames
 from incoref.transitions import Action
 
@@ -116,23 +117,36 @@ class StreamingModel(nn.Module):
         means: Tensor = total / beside(here, np.bincount(reading.word)).to(total.dtype)[:, None]
         return means
 
-    def losses(self, example: Example, genre: int, action_weights: Tensor) -> Losses:
-        """The example's losses, averaged over its annotations by their weights."""
+    def losses(
+        self,
+        example: Example,
+        genre: int,
+        action_weights: Tensor,
+        cluster: Callable[[Annotation, Tensor], Clustering] | None = None,
+    ) -> Losses:
+        """The example's losses, averaged over its annotations by their weights.
+
+        ``cluster`` gives the mentions and clusters on which the clusterer learns, from an annotation and the words'
+        vectors, if not the gold ones.
+        """
         vectors = self.word_vectors(example.reading)
         share = sum(annotation.weight for annotation in example.annotations)
-        parts = [
-            (annotation.weight / share, self._annotation_losses(vectors, annotation, genre, action_weights))
-            for annotation in example.annotations
-        ]
+        parts = []
+        for annotation in example.annotations:
+            clustering = annotation.gold if cluster is None else cluster(annotation, vectors)
+            found = self._annotation_losses(vectors, annotation, genre, action_weights, clustering)
+            parts.append((annotation.weight / share, found))
         return Losses(
             mentions=torch.stack([weight * loss.mentions for weight, loss in parts]).sum(),
             links=torch.stack([weight * loss.links for weight, loss in parts]).sum(),
             types=torch.stack([weight * loss.types for weight, loss in parts]).sum(),
         )
 
-    def scores(self, vectors: Tensor, annotation: Annotation, genre: int) -> Scores:
-        """The scores along a gold derivation over words with these vectors."""
-        derivation = annotation.derivation
+    def scores(
+        self, vectors: Tensor, annotation: Annotation, genre: int, clustering: Clustering | None = None
+    ) -> Scores:
+        """The scores along a gold derivation over words with these vectors, and of its mentions (or of others)."""
+        derivation, clustering = annotation.derivation, annotation.gold if clustering is None else clustering
         constant = {"genre": genre, "scheme": self.names.schemes.index(annotation.scheme)}
         width = np.where(derivation.width == EMPTY, WIDTHS - 1, np.minimum(derivation.width, WIDTHS - 2))
         actions = self.detector(
@@ -141,41 +155,47 @@ class StreamingModel(nn.Module):
             derivation.chunk_steps,
             {**_repeated(constant, len(derivation), vectors), "width": beside(vectors, width)},
         )
-        span_width = np.minimum(derivation.last - derivation.first, WIDTHS - 2)
+        span_width = np.minimum(clustering.last - clustering.first, WIDTHS - 2)
         spans = self.clusterer.spans(
-            vectors, derivation.first, derivation.last, {"width": beside(vectors, span_width)}
+            vectors, clustering.first, clustering.last, {"width": beside(vectors, span_width)}
         )
-        classes = beside(spans, annotation.pair_classes.astype(np.int64))
+        classes = beside(spans, clustering.pair_classes.astype(np.int64))
         pairs = self.clusterer(
             spans,
-            self.clusterer.entity_states(spans, annotation.entity_of),
-            annotation.pairs,
+            self.clusterer.entity_states(spans, clustering.entity_of),
+            clustering.pairs,
             {**dict(zip(PAIR_FEATURES, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
         )
         types = None if self.clusterer.types is None else self.clusterer.types(spans)
         return Scores(actions, pairs, self.clusterer.new_scores(spans), types)
 
     def _annotation_losses(
-        self, vectors: Tensor, annotation: Annotation, genre: int, action_weights: Tensor
+        self, vectors: Tensor, annotation: Annotation, genre: int, action_weights: Tensor, clustering: Clustering
     ) -> Losses:
-        scores = self.scores(vectors, annotation, genre)
+        scores = self.scores(vectors, annotation, genre, clustering)
         nothing = vectors.new_zeros(())
         links = types = nothing
-        if len(annotation.entity_of):
-            links = clustering_loss(scores.pairs, scores.new, annotation.pairs, annotation.entity_of).mean()
-        if scores.types is not None and (annotation.types >= 0).any():
-            types = nn.functional.cross_entropy(scores.types, beside(vectors, annotation.types))
+        if len(clustering) and clustering.teacher_forced:
+            links = clustering_loss(scores.pairs, scores.new, clustering.pairs, clustering.entity_of).mean()
+        elif len(clustering):
+            links = own_clustering_loss(scores.pairs, scores.new, clustering).mean()
+        if scores.types is not None and (clustering.types >= 0).any():
+            types = nn.functional.cross_entropy(scores.types, beside(vectors, clustering.types))
         legal = scores.legal_actions(annotation.derivation.legal)
         target = beside(vectors, annotation.derivation.action)
         return Losses(nn.functional.cross_entropy(legal, target, action_weights), links, types)
 
     def head_weights(self) -> dict[str, np.ndarray]:
         """The weights of detector and clusterer, as the running side takes them."""
-        return {
+        found = {
             name: value.detach().cpu().numpy()
             for name, value in self.state_dict().items()
             if not name.startswith("encoder.")
         }
+        if self.clusterer.types is None:  # there it is a layer that tells no types apart
+            size = self.clusterer.hidden.parts["mention"]
+            found |= {"clusterer.types.weight": np.zeros((0, size)), "clusterer.types.bias": np.zeros(0)}
+        return found
 
 
 def _repeated(constant: Mapping[str, int], count: int, like: Tensor) -> dict[str, Tensor]:
