@@ -64,12 +64,10 @@ class Resolver:
         if isinstance(text, Document):
             session.read(text)
             id = text.id
-        elif isinstance(text, str):
-            session.feed(text)
-            session.flush()
         else:
-            for message in text:
-                session.hear(message)
+            for part in (text,) if isinstance(text, str) else text:
+                session.hear(part)
+            session.flush()
         return session.document(id, singletons=singletons)
 
     def stream(

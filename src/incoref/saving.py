@@ -194,6 +194,7 @@ def _lines(saved: Iterable[Sequence[Any]], place: Place) -> tuple[list[Line], Pl
 def _mention_fields(mention: Mention, line: Line) -> list[Any]:
     first, end = mention.tokens
     others = [[other.entity, other.confidence] for other in mention.runners_up]
+    text = [mention.text] if mention.end > line.end else []  # it goes on in the next sentence
     return [
         first - line.first,
         end - line.first,
@@ -201,24 +202,25 @@ def _mention_fields(mention: Mention, line: Line) -> list[Any]:
         mention.new,
         mention.confidence,
         mention.mention_confidence,
-        *([others] if others else []),
+        *([others, *text] if others or text else []),
     ]
 
 
 def _mention(saved: Sequence[Any], line: Line) -> Mention:
-    first, end, entity, new, confidence, mention_confidence, *others = saved
-    start, stop = line.bounds[2 * first], line.bounds[2 * end - 1]
+    first, end, entity, new, confidence, mention_confidence, *rest = saved
+    start = line.bounds[2 * first]
+    text = rest[1] if len(rest) > 1 else line.text[start : line.bounds[2 * end - 1]]
     return Mention(
         start=line.start + start,
-        end=line.start + stop,
-        text=line.text[start:stop],
+        end=line.start + start + len(text),
+        text=text,
         tokens=(line.first + first, line.first + end),
         sentence=line.number,
         entity=entity,
         confidence=confidence,
         mention_confidence=mention_confidence,
         new=new,
-        runners_up=tuple(RunnerUp(*other) for other in (others[0] if others else ())),
+        runners_up=tuple(RunnerUp(*other) for other in (rest[0] if rest else ())),
     )
 
 

@@ -39,6 +39,9 @@ class Session:
         self._undo: deque[SessionState] = deque(maxlen=self.options.undo)
         self._lock = RLock()
 
+    def __repr__(self) -> str:
+        return f"<Session: {self.sentences} sentences, {len(self._state.live)} entities>"
+
     def say(self, text: str, speaker: str | None = None, id: Given = None, *, time: Given = None) -> list[Update]:
         """A complete utterance: all its sentences are answered at once, and a line break follows it in the text.
 
@@ -82,6 +85,8 @@ class Session:
     def flush(self) -> list[Update]:
         """End what is pending: its sentences are answered as if nothing followed."""
         with self._lock:
+            if not self._state.pending.text and not self._state.waiting:
+                return []
             state, updates = self._flushed(self._state)
             return self._go_on(state, (), updates, close=True)
 

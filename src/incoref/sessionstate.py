@@ -162,7 +162,7 @@ def _read_group(
     started = time.perf_counter()
     starts = [line.first for line in lines]
     mentions: list[list[Mention]] = [[] for _ in lines]
-    steps: list[list[tuple[int, Step]]] = [[] for _ in lines]
+    steps: list[list[TraceStep]] = [[] for _ in lines]
     parts = [1 for _ in lines]
     evicted: list[str] = []
     next_id = state.next_id
@@ -171,12 +171,14 @@ def _read_group(
         after, result = model.step(block, state.model, classes)
         live = list(state.live)
         for found in result.mentions:
-            place = bisect_right(starts, found.first) - 1
-            mentions[place].append(_mention(lines[place], found, live, next_id, options.runners_up))
-            _link(live, found.entity, mentions[place][-1], lines[place])
+            place, end = (bisect_right(starts, token) - 1 for token in (found.first, found.last))
+            inside = lines[place : end + 1]
+            mention = _mention(inside, found, live, next_id, options.runners_up)
+            mentions[place].append(mention)
+            _link(live, found.entity, mention, _words(inside, found))
             next_id += found.new
         for step in result.steps if options.trace else ():
-            steps[bisect_right(starts, first + step.position) - 1].append((first, step))
+            steps[bisect_right(starts, first + step.position) - 1].append(_trace_step(first, step))
         end = bisect_right(starts, after.reading.tokens) - 1
         parts[end] += lines[end].first < after.reading.tokens < lines[end].first + len(lines[end])
         state = replace(state, model=after, live=tuple(live), next_id=next_id)
@@ -206,7 +208,7 @@ def _read_group(
             time=line.time,
             evicted=tuple(evicted) if line is answered[-1] else (),
             warnings=line.warnings,
-            trace=tuple(_trace_step(at, step, line) for at, step in taken),
+            trace=tuple(taken),
         )
         for line, taken in zip(answered, steps, strict=True)
     ]
@@ -214,15 +216,19 @@ def _read_group(
     return _trimmed(state, options.history), updates
 
 
-def _mention(line: Line, found: FoundMention, live: Sequence[LiveEntity], next_id: int, runners_up: int) -> Mention:
-    first, last = found.first - line.first, found.last - line.first
-    start, end = line.bounds[2 * first], line.bounds[2 * last + 1]
+def _mention(
+    lines: Sequence[Line], found: FoundMention, live: Sequence[LiveEntity], next_id: int, runners_up: int
+) -> Mention:
+    """A mention in these sentences: in one, or from the first to the last of a block."""
+    start = lines[0].start + lines[0].bounds[2 * (found.first - lines[0].first)]
+    end = lines[-1].start + lines[-1].bounds[2 * (found.last - lines[-1].first) + 1]
+    text = lines[0].text + "".join(line.before + line.text for line in lines[1:])
     return Mention(
-        start=line.start + start,
-        end=line.start + end,
-        text=line.text[start:end],
+        start=start,
+        end=end,
+        text=text[start - lines[0].start : end - lines[0].start],
         tokens=(found.first, found.last + 1),
-        sentence=line.number,
+        sentence=lines[0].number,
         entity=str(next_id) if found.new else live[found.entity].id,
         confidence=found.confidence,
         mention_confidence=found.mention_confidence,
@@ -238,23 +244,27 @@ def _runners_up(found: FoundMention, live: Sequence[LiveEntity], most: int) -> t
     return tuple(RunnerUp(live[row].id if row < len(live) else None, probabilities[row]) for row in others[:most])
 
 
-def _link(live: list[LiveEntity], row: int, mention: Mention, line: Line) -> None:
+def _words(lines: Sequence[Line], found: FoundMention) -> tuple[str, ...]:
+    """The words of a mention in these sentences."""
+    return tuple(
+        word for line in lines for word in line.words(max(0, found.first - line.first), found.last + 1 - line.first)
+    )
+
+
+def _link(live: list[LiveEntity], row: int, mention: Mention, words: Sequence[str]) -> None:
     """Put a mention into an entity, or found one."""
-    first, end = mention.tokens
-    name = name_of(line.words(first - line.first, end - line.first), mention.text)
+    name = name_of(words, mention.text)
     if row == len(live):
-        live.append(LiveEntity(mention.entity, name, 1, end))
+        live.append(LiveEntity(mention.entity, name, 1, mention.tokens[1]))
     else:
         entity = live[row]
         best = name if entity.name is None else entity.name.or_better(name)
-        live[row] = replace(entity, name=best, count=entity.count + 1, latest=end)
+        live[row] = replace(entity, name=best, count=entity.count + 1, latest=mention.tokens[1])
 
 
-def _trace_step(first: int, step: Step, line: Line) -> TraceStep:
-    mention = None
-    if step.mention is not None:
-        tokens = (first + step.mention[0], first + step.mention[1] + 1)
-        mention = [found.tokens for found in line.mentions].index(tokens)
+def _trace_step(first: int, step: Step) -> TraceStep:
+    """A step of a block that starts with this token."""
+    mention = None if step.mention is None else (first + step.mention[0], first + step.mention[1] + 1)
     probabilities = tuple((action.name, probability) for action, probability in step.probabilities.items())
     return TraceStep(step.action.name, first + step.position, probabilities, mention)
 

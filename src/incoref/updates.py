@@ -31,15 +31,15 @@ class TraceStep:
     """Number of the token under the cursor, counted from the start of the text."""
     probabilities: tuple[tuple[str, float], ...]
     """Of all actions that were legal."""
-    mention: int | None = None
-    """Place in the update's mentions of the one that the action found."""
+    mention: tuple[int, int] | None = None
+    """The mention that the action found, as a half-open range of tokens."""
 
     def to_json(self) -> dict[str, Any]:
         return {
             "action": self.action,
             "token": self.token,
             "probabilities": dict(self.probabilities),
-            **({} if self.mention is None else {"mention": self.mention}),
+            **({} if self.mention is None else {"mention": list(self.mention)}),
         }
 
 

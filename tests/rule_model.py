@@ -1,0 +1,88 @@
+"""A model that decides by rules, so that tests can say what a session must answer; all else in it is the real thing.
+
+Mentions are words with a capital, pronouns, and "the" with the word after it. A mention joins the entity that has
+been called the same, "I" that of the speaker, another pronoun the latest entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from incoref.features import MentionFacts, facts_of
+from incoref.memory import Decision, EntityMemory
+from incoref.model import BlockResult, FoundMention, after, turns
+from incoref.modelfile import Model, ModelState, word_means
+from incoref.subwords import Subwords, Utterance, joined
+
+PRONOUNS = frozenset("i he him his she her it they them".split())
+CONFIDENCE, MENTION_CONFIDENCE = 0.75, 0.5
+
+
+class RuleModel(Model):
+    @classmethod
+    def like(cls, model: Model) -> RuleModel:
+        """With the files of a real one."""
+        return cls(model.folder, model.config, model.tokenizer, model.encoder, model.heads)
+
+    def step(
+        self, block: Sequence[tuple[Utterance, Subwords]], state: ModelState, classes: Mapping[str, int]
+    ) -> tuple[ModelState, BlockResult]:
+        subwords = joined([part for _, part in block])
+        vectors, encoder = self.encoder.read(subwords.ids, state.encoder)
+        vectors = word_means(vectors, subwords)
+        utterances = [utterance for utterance, _ in block]
+        before, memory = state.reading, state.reading.memory.copy()
+        turn_of = turns((utterance.speaker for utterance in utterances), before.turn, before.speaker)
+        mentions, place = [], 0
+        for number, (words, speaker) in enumerate(utterances):
+            for first, end in _spans(words):
+                start = before.tokens + place + first
+                facts = facts_of(words[first:end], start, before.sentences + number, turn_of[number], speaker)
+                vector = self.heads.clusters.spans(vectors, [(place + first, place + end - 1)])[0]
+                decision = self._decide(memory, vector, facts, classes)
+                mentions.append(
+                    FoundMention(
+                        first=start,
+                        last=start + end - first - 1,
+                        sentence=facts.sentence,
+                        entity=decision.entity,
+                        new=decision.new,
+                        confidence=float(decision.probabilities[decision.entity]),
+                        mention_confidence=MENTION_CONFIDENCE,
+                        decision=decision,
+                    )
+                )
+            place += len(words)
+        reading = after(before, utterances, memory)
+        return ModelState(reading, encoder), BlockResult(tuple(mentions), ())
+
+    def _decide(
+        self, memory: EntityMemory, vector: np.ndarray, facts: MentionFacts, classes: Mapping[str, int]
+    ) -> Decision:
+        if facts.says_i and facts.speaker in memory.participants:
+            return self.heads.clusters.assign(memory, vector, facts, self.heads.clusters.constant(classes))
+        rows = memory.facts.rows()
+        if facts.says_i:
+            same = [row for row, known in enumerate(rows) if facts.speaker and known.i_of == facts.speaker]
+        elif facts.pronoun:
+            same = sorted(range(len(rows)), key=lambda row: rows[row].latest)
+        else:
+            same = [row for row, known in enumerate(rows) if facts.string in known.strings]
+        entity = same[-1] if same else len(rows)
+        self.heads.clusters.add(memory, vector, facts, entity)
+        probabilities = np.full(len(rows) + 1, (1 - CONFIDENCE) / max(1, len(rows)), np.float32)
+        probabilities[entity] = CONFIDENCE
+        return Decision(entity, entity == len(rows), probabilities)
+
+
+def _spans(words: Sequence[str]) -> list[tuple[int, int]]:
+    """First word and the one after the last, in order of their ends."""
+    found = []
+    for place, word in enumerate(words):
+        if place and words[place - 1].lower() == "the":
+            found.append((place - 1, place + 1))
+        elif word.lower() in PRONOUNS or (word[0].isupper() and word != "The"):
+            found.append((place, place + 1))
+    return found
