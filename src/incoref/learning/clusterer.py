@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint
 
 from incoref.learning.layers import FeatureTables, SplitLinear, beside
@@ -149,13 +150,14 @@ class Clusterer(nn.Module):
         no more, and each block is computed again in the backward pass.
         """
         mention, state = beside(spans, pairs.mention), beside(spans, pairs.state)
-        of_mention = self.hidden.part("mention", spans) + self.hidden.bias
-        of_entity = self.hidden.part("entity", states)
+        weights = self.hidden.weights()
+        of_mention = linear(spans, weights["mention"], self.hidden.bias)
+        of_entity = linear(states, weights["entity"])
 
         def scores(i: Tensor, j: Tensor, some: Mapping[str, Tensor]) -> Tensor:
             hidden = (
-                self.hidden.part("product", spans.index_select(0, i) * states.index_select(0, j))
-                + self.hidden.part("features", self.pair_features(some))
+                linear(spans.index_select(0, i) * states.index_select(0, j), weights["product"])
+                + linear(self.pair_features(some), weights["features"])
                 + of_mention.index_select(0, i)
                 + of_entity.index_select(0, j)
             )

@@ -138,10 +138,12 @@ class Run:
 
 def run(model: PaperModel, document: PaperDocument, *, gold: bool, reader: Reader | None = None) -> Run:
     """Read a document: with its gold actions and entities, or freely, taking the best-scored legal ones."""
-    return _Reading(model, document, gold, reader or Recurrence(model.encoder)).run()
+    return StepByStep(model, document, gold, reader or Recurrence(model.encoder)).run()
 
 
-class _Reading:
+class StepByStep:
+    """One reading of a document; ``run`` is the way in."""
+
     def __init__(self, model: PaperModel, document: PaperDocument, gold: bool, reader: Reader) -> None:
         self._model, self._config = model, model.config
         self._document, self._reader, self._gold = document, reader, gold

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import linear
 
 from incoref.learning.derivation import Derivation
 from incoref.learning.layers import FeatureTables, SplitLinear, beside
@@ -71,12 +72,12 @@ class Detector(nn.Module):
         token, node = beside(vectors, derivation.token), beside(vectors, derivation.node)
         stack = self.stack_states(vectors, derivation)
         history = self.history_states(derivation.action, sequence_steps, start)
+        weights = self.hidden.weights()
         hidden = (
-            self.hidden.part("buffer", vectors).index_select(0, token)
-            + self.hidden.part("stack", stack).index_select(0, node)
-            + self.hidden.part("history", history)
-            + self.hidden.part("features", self.features(classes))
-            + self.hidden.bias
+            linear(vectors, weights["buffer"], self.hidden.bias).index_select(0, token)
+            + linear(stack, weights["stack"]).index_select(0, node)
+            + linear(history, weights["history"])
+            + linear(self.features(classes), weights["features"])
         )
         scores: Tensor = self.output(self.dropout(torch.relu(hidden)))
         return scores

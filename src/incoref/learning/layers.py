@@ -42,14 +42,10 @@ class SplitLinear(nn.Module):
         self.parts = dict(parts)
         self.linear = nn.Linear(sum(parts.values()), out)
 
-    def part(self, name: str, value: Tensor) -> Tensor:
-        """The share of one part in the layer's output, without the bias."""
-        before = 0
-        for part, size in self.parts.items():
-            if part == name:
-                return value @ self.linear.weight[:, before : before + size].T
-            before += size
-        raise KeyError(name)
+    def weights(self) -> dict[str, Tensor]:
+        """The columns of each part, (out, size of the part): take them once, as their gradients are joined then."""
+        columns = torch.split(self.linear.weight, list(self.parts.values()), dim=1)
+        return dict(zip(self.parts, columns, strict=True))
 
     @property
     def bias(self) -> Tensor:

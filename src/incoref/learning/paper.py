@@ -7,6 +7,7 @@ weights run step by step in ``definition.py``, which is what all this must equal
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,8 @@ class PaperModel(nn.Module):
     def __init__(self, config: PaperConfig) -> None:
         super().__init__()
         self.config = config
+        self.bf16 = False
+        """Whether the encoder computes losses in bfloat16; detector and clusterer never do."""
         self.encoder = new_xlnet(config.xlnet)
         vector, genres = self.encoder.config.d_model, len(config.genres)
         self.detector = Detector(
@@ -108,12 +111,16 @@ class PaperModel(nn.Module):
                 yield Loss(
                     (detection * weights).sum() / weight_of_all, clustering.sum() / max(len(document.entity_of), 1)
                 )
-                history = self.detector.history_after(batch.derivation.action, history)
+                if batch is not batches[-1]:
+                    history = self.detector.history_after(batch.derivation.action, history)
 
     def _vectors(self, batch: PaperBatch, memory: Memory | None, limits: Limits) -> tuple[Tensor, Memory]:
         """Vectors of a batch's buffer tokens, (N, vector), and the encoder's memory after it."""
         recompute = len(batch.ids) > limits.recompute_above
-        vectors, memory = encode(self.encoder, self._tensor(batch.ids), batch.lengths, batch.seen, memory, recompute)
+        ids = self._tensor(batch.ids)
+        with torch.autocast(ids.device.type, torch.bfloat16) if self.bf16 else nullcontext():
+            vectors, memory = encode(self.encoder, ids, batch.lengths, batch.seen, memory, recompute)
+        vectors = vectors.float() if self.bf16 else vectors
         return vectors if batch.buffer is None else vectors.index_select(0, self._tensor(batch.buffer)), memory
 
     def _detection(self, vectors: Tensor, batch: PaperBatch, genre: int, history: Tensor | None) -> Tensor:

@@ -1,11 +1,10 @@
 """Checks our implementation number by number against what the authors' program computed.
 
 A folder of reference outputs holds ``config.json``, ``model.safetensors`` (under the authors' names),
-``documents.json`` and ``expected.json``. Free running goes through the step-by-step definition with cached keys and
-values; teacher forcing through the definition with the plain recurrence.
-
-The vectorised loss is compared with the definition, in double precision: in single precision the gradient through a
-long action history can depend on the order of additions by more than the tolerance.
+``documents.json`` and ``expected.json``. The step-by-step definition is compared with these, free running and teacher
+forced; then the two quicker ways with the definition: encoding with cached keys and values, and the vectorised loss,
+which is compared in double precision, as in single precision the gradient through a long action history can depend on
+the order of additions by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from torch import Tensor
 
 from incoref.errors import FormatError
 from incoref.learning.authors_names import NEW_SCORE, gradients, load_authors_weights
-from incoref.learning.definition import Run, run
+from incoref.learning.chunks import plan
+from incoref.learning.definition import Reader, Recurrence, Run, run
 from incoref.learning.paper import PaperModel
 from incoref.learning.paper_checkpoint import read_json, read_weights
 from incoref.learning.paper_config import Mode, PaperConfig, Setting
@@ -161,7 +161,9 @@ def _differences(
 ) -> Iterable[tuple[str, float]]:
     wanted = expected["free_running"]
     with torch.inference_mode():
-        found = run(model, document, gold=False, reader=CachedReader(model.encoder))
+        found = run(model, document, gold=False)
+        cached = _vectors(model, document, CachedReader(model.encoder))
+        plain = _vectors(model, document, Recurrence(model.encoder))
     kept = [[list(span) for span in spans] for spans in found.clusters]
     yield "free running: action logits", table_difference(_action_scores(found), wanted["action_logits"])
     yield "free running: actions", _same([int(a) for a in found.actions], wanted["actions"])
@@ -180,6 +182,7 @@ def _differences(
     yield "teacher forced: loss", difference(loss.item(), wanted["loss"])
     yield "teacher forced: gradient norms", _gradient_difference(model, wanted["grad_norms"])
 
+    yield "cached keys and values against recurrence: vectors", _tensor_difference(cached, plain)
     exact = copy.deepcopy(model).double()
     exact.zero_grad()
     stepwise = torch.stack([loss.total for loss in run(exact, document, gold=True).losses]).sum()
@@ -192,6 +195,13 @@ def _differences(
         total += part.total.item()
     yield "vectorised against step by step: loss", difference(total, stepwise.item())
     yield "vectorised against step by step: gradients", _tensor_difference(gradients(exact), wanted_gradients)
+
+
+def _vectors(model: PaperModel, document: PaperDocument, reader: Reader) -> dict[str, Tensor]:
+    """All encoder vectors of a document, read piece by piece."""
+    pieces = [piece for batch in plan(document.lengths, model.config) for piece in batch.pieces]
+    read = [reader.read(torch.tensor(document.ids_of(piece.first, piece.end)), piece.cache) for piece in pieces]
+    return {"vectors": torch.cat(read)}
 
 
 def difference(found: float | None, wanted: float | None) -> float:

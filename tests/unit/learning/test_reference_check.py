@@ -49,7 +49,7 @@ def change(path: Path, *keys: Any, value: Any) -> None:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_folder_made_by_the_definition_passes(name: str, tmp_path: Path) -> None:
     rows = check_reference(write(tmp_path / name, CONFIGS[name]))
-    assert len(rows) == 12
+    assert len(rows) == 13
     assert all(row.passed for row in rows), rows
 
 
