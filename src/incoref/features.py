@@ -266,6 +266,33 @@ class EntityFacts:
             facts._contents.append(row.contents)
         return facts
 
+    def kept(self, numbers: Sequence[int]) -> EntityFacts:
+        """Of these entities alone, renumbered in this order; what ``from_rows`` gives for their rows, but quicker."""
+        place = {number: row for row, number in enumerate(numbers)}
+
+        def left(index: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
+            found = ((key, frozenset(place[e] for e in entities if e in place)) for key, entities in index.items())
+            return {key: entities for key, entities in found if entities}
+
+        twin = EntityFacts()
+        twin._mentions = self._mentions
+        twin._numbers = self._numbers[:, list(numbers)]
+        twin._strings, twin._heads, twin._words = left(self._strings), left(self._heads), left(self._words)
+        twin._contents = [self._contents[number] for number in numbers]
+        speakers = twin._numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]]
+        needed = set(speakers.ravel().tolist())
+        renumbered = np.full(len(self._speakers) + 1, _NOBODY)  # the last one for nobody
+        for name, number in self._speakers.items():
+            if number in needed:
+                renumbered[number] = twin._speaker_number(name)
+        twin._numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]] = renumbered[speakers]
+        return twin
+
+    def speaker_of(self, entity: int) -> str | None:
+        """Whose "I" the entity is."""
+        number = self._numbers[_FIRST_PERSON_OF, entity]
+        return next((name for name, other in self._speakers.items() if other == number), None)
+
     def classes(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
         numbers = self._numbers
@@ -297,7 +324,7 @@ class EntityFacts:
         return found | dict.fromkeys(self._strings.get(mention.string, ()), Match.SAME_STRING)
 
     def _voice(self, mention: MentionFacts, said_by: str) -> npt.NDArray[np.int64]:
-        me = self._speakers.get(said_by, _NOBODY)
+        me = self._speakers.get(said_by, _STRANGER)
         numbers = self._numbers
         i_of, you_by = numbers[_FIRST_PERSON_OF], numbers[_SECOND_PERSON_BY]
         turn_before = mention.turn - 1
@@ -445,7 +472,7 @@ _COLUMNS = (
     _SECOND_PERSON_BY,
     _SECOND_PERSON_TURN,
 ) = range(len(_COLUMNS))
-_NOBODY = -1
+_NOBODY, _STRANGER = -1, -2
 _NEW_ENTITY = np.array([[0 if column in (_COUNT, _PRONOUN_BITS) else _NOBODY] for column in range(len(_COLUMNS))])
 
 

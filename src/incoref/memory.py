@@ -47,11 +47,11 @@ class EntityMemory:
 
     def kept(self, numbers: Sequence[int]) -> EntityMemory:
         """These entities alone, renumbered in this order; what the others took is free."""
-        rows, order = self.facts.rows(), list(numbers)
+        order = list(numbers)
         twin = EntityMemory.__new__(EntityMemory)
         twin.means, twin.shares = self.means[order], self.shares[order]
         twin.counts, twin.type_scores = self.counts[order], self.type_scores[order]
-        twin.facts = EntityFacts.from_rows([rows[number] for number in order], self.facts.mentions)
+        twin.facts = self.facts.kept(order)
         place = {number: row for row, number in enumerate(order)}
         twin.participants = {name: place[number] for name, number in self.participants.items() if number in place}
         return twin

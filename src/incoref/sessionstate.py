@@ -275,9 +275,8 @@ def _evict(
     gone = policy.evicted(state.live, state.model.reading.tokens)
     if not gone:
         return state, ()
-    views = entity_views(model, state)
     kept = sorted(set(range(len(state.live))) - set(gone))
-    remembered = [replace(views[row], sentence=sentence) for row in gone]
+    remembered = [replace(_view(model, state, row), sentence=sentence) for row in gone]
     state = with_memory(state, state.memory.kept(kept), tuple(state.live[row] for row in kept))
     return replace(state, evicted=state.evicted.extended(remembered)), tuple(view.id for view in remembered)
 
@@ -296,19 +295,17 @@ def _trimmed(state: SessionState, history: int | None) -> SessionState:
     return replace(state, lines=lines, evicted=state.evicted.without_first(old))
 
 
-def entity_views(model: Model, state: SessionState) -> list[EvictedEntity]:
-    """What is known of the live entities, as it is remembered when they are evicted."""
-    types, scores = model.config.names.types, state.memory.type_scores
-    return [
-        EvictedEntity(
-            id=entity.id,
-            name=entity.given_name or _spoken_name(entity, row.i_of),
-            type=entity.given_type or (types[int(scores[number].argmax())] if types else None),
-            speaker=row.i_of,
-            sentence=state.sentences,
-        )
-        for number, (entity, row) in enumerate(zip(state.live, state.memory.facts.rows(), strict=True))
-    ]
+def _view(model: Model, state: SessionState, row: int) -> EvictedEntity:
+    """What is known of a live entity, as it is remembered when it is evicted."""
+    entity, types, scores = state.live[row], model.config.names.types, state.memory.type_scores
+    speaker = state.memory.facts.speaker_of(row)
+    return EvictedEntity(
+        id=entity.id,
+        name=entity.given_name or _spoken_name(entity, speaker),
+        type=entity.given_type or (types[int(scores[row].argmax())] if types else None),
+        speaker=speaker,
+        sentence=state.sentences,
+    )
 
 
 def _spoken_name(entity: LiveEntity, speaker: str | None) -> str | None:
@@ -324,7 +321,7 @@ def entities(model: Model, state: SessionState) -> list[Entity]:
     for line in state.lines:
         for mention in line.mentions:
             mentions[mention.entity].append(mention)
-    views = entity_views(model, state)
+    views = [_view(model, state, row) for row in range(len(state.live))]
     views += [entity for entity in state.evicted if entity.id in mentions]
     views.sort(key=lambda view: int(view.id))
     return [Entity(view.id, tuple(mentions[view.id]), view.name, view.type, view.speaker) for view in views]

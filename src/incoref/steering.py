@@ -26,7 +26,8 @@ def introduce(
 
     One that is already known to be the speaker's "I" is taken for it.
     """
-    known = [row for row, facts in enumerate(state.memory.facts.rows()) if speaker and facts.i_of == speaker]
+    said_by = [state.memory.facts.speaker_of(row) for row in range(len(state.live))]
+    known = [row for row, name in enumerate(said_by) if name is not None and name == speaker]
     if known:
         row = known[-1]
         state = _with_live(state, row, replace(state.live[row], given_type=type or state.live[row].given_type))

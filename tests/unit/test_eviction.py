@@ -47,10 +47,10 @@ def test_the_default_is_bounded() -> None:
     limit=st.integers(1, 12),
     uses=st.lists(st.tuples(st.integers(1, 9), st.integers(0, 99), st.booleans()), max_size=30),
 )
-def test_the_bound_holds_and_introduced_ones_stay(
-    policy: str, limit: int, uses: list[tuple[int, int, bool]]
-) -> None:
-    live = [LiveEntity(str(n), None, count, latest, introduced=known) for n, (count, latest, known) in enumerate(uses)]
+def test_the_bound_holds_and_introduced_ones_stay(policy: str, limit: int, uses: list[tuple[int, int, bool]]) -> None:
+    live = [
+        LiveEntity(str(n), None, count, latest, introduced=known) for n, (count, latest, known) in enumerate(uses)
+    ]
     gone = Eviction(policy, limit).evicted(live, 100)
     assert gone == sorted(set(gone))
     assert not any(live[row].introduced for row in gone)
