@@ -88,7 +88,7 @@ def predict(
     corpus: Corpora,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="A file, or a directory: one that exists, or with a slash at the end."),
+        typer.Option("--output", "-o", help="A file, or a directory: one that exists or ends in a slash."),
     ],
     format: Format = None,
     to: Annotated[str | None, typer.Option("--to", help="Its format; by its name when not given.")] = None,

@@ -1,0 +1,204 @@
+"""Features of pairs by example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from incoref.features import PAIR_FEATURES, Agreement, EntityFacts, Match, MentionFacts, Voice, facts_of, name_words
+
+NAMES = list(PAIR_FEATURES)
+
+
+def fact(text: str, first: int = 0, sentence: int = 0, turn: int = 1, speaker: str | None = None) -> MentionFacts:
+    return facts_of(text.split(), first, sentence, turn, speaker)
+
+
+def class_of(feature: str, mention: MentionFacts, *entity: MentionFacts) -> int:
+    """The class of a mention against an entity that has these mentions."""
+    facts = EntityFacts()
+    for known in entity:
+        facts.add(known, 0)
+    return int(facts.classes(mention)[NAMES.index(feature), 0])
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        ("the old man", "old man", Match.SAME_STRING),
+        ("The Old Man", "the old man", Match.SAME_STRING),
+        ("a man", "the man", Match.SAME_STRING),
+        ("she", "She", Match.SAME_PRONOUN),
+        ("she", "her", Match.NONE),
+        ("the man", "the old man", Match.CONTAINED_SAME_HEAD),
+        ("the man who left", "the man", Match.CONTAINED_SAME_HEAD),
+        ("Hong Kong Island", "Hong Kong", Match.CONTAINED),
+        ("the young man", "the old man", Match.SAME_HEAD),
+        ("the man of the sea", "the sea of glass", Match.SHARED_WORD),
+        ("the man", "a dog", Match.NONE),
+        ("his dog", "his cat", Match.NONE),
+        ("the man in black", "the man in white", Match.SAME_HEAD),
+        ("Anna 's", "Anna", Match.CONTAINED_SAME_HEAD),
+    ],
+)
+def test_match_of_strings(mention: str, entity: str, expected: Match) -> None:
+    assert class_of("match", fact(mention), fact(entity)) == expected
+
+
+def test_the_best_match_with_any_mention_counts() -> None:
+    assert (
+        class_of("match", fact("the old man"), fact("the man"), fact("he"), fact("an old man")) == Match.SAME_STRING
+    )
+    assert class_of("match", fact("he"), fact("the man"), fact("he")) == Match.SAME_PRONOUN
+
+
+def test_words_of_several_mentions_are_not_mixed() -> None:
+    """Old and sailor are words of the entity, but of no one mention that contains both."""
+    found = class_of("match", fact("the old sailor"), fact("the old man"), fact("the sailor with a wooden leg"))
+    assert found == Match.SAME_HEAD
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        ("Anna", ["the teacher"], Agreement.NO_PRONOUN),
+        ("Anna", ["the teacher", "she"], Agreement.ENTITY_HAS_PRONOUN),
+        ("I", ["she"], Agreement.ENTITY_HAS_PRONOUN),
+        ("she", ["Anna"], Agreement.MENTION_IS_PRONOUN),
+        ("she", ["I", "Anna"], Agreement.MENTION_IS_PRONOUN),
+        ("her", ["Anna", "She"], Agreement.SAME),
+        ("she", ["they", "her"], Agreement.SAME),
+        ("he", ["she"], Agreement.OTHER),
+        ("it", ["she", "they"], Agreement.OTHER),
+        ("she", ["they"], Agreement.OTHER_ONLY_PLURAL),
+        ("they", ["she"], Agreement.OTHER_ONLY_PLURAL),
+        ("they", ["she", "he"], Agreement.OTHER_ONLY_PLURAL),
+    ],
+)
+def test_agreement_of_pronouns(mention: str, entity: list[str], expected: Agreement) -> None:
+    assert class_of("agreement", fact(mention), *map(fact, entity)) == expected
+
+
+def said(text: str, speaker: str | None, turn: int) -> MentionFacts:
+    return fact(text, turn=turn, speaker=speaker)
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        (said("I", None, 1), [said("I", None, 1)], Voice.NO_SPEAKER),
+        (said("the dog", "Anna", 2), [said("it", "Anna", 1)], Voice.SAME_SPEAKER),
+        (said("the dog", "Anna", 2), [said("it", "Carl", 1)], Voice.OTHER_SPEAKER),
+        (said("the dog", "Anna", 2), [said("it", "Anna", 1), said("it", "Carl", 2)], Voice.OTHER_SPEAKER),
+        (said("my", "Anna", 3), [said("I", "Anna", 1)], Voice.I_AM_THIS_I),
+        (said("I", "Anna", 2), [said("I", "Carl", 1)], Voice.I_AM_NOT_THIS_I),
+        (said("I", "Anna", 2), [said("you", "Carl", 1)], Voice.I_WAS_ADDRESSED),
+        (said("I", "Anna", 4), [said("you", "Carl", 1)], Voice.OTHER_SPEAKER),
+        (said("I", "Anna", 2), [said("you", "Anna", 2)], Voice.I_SAID_YOU),
+        (said("I", "AnnaBlack", 2), [said("Mrs. Black", "Carl", 1)], Voice.I_AM_NAMED_SO),
+        (said("you", "Anna", 2), [said("I", "Anna", 2)], Voice.YOU_ARE_NOT_MY_I),
+        (said("you", "Anna", 2), [said("I", "Carl", 1)], Voice.YOU_SPOKE_BEFORE),
+        (said("your", "Anna", 4), [said("me", "Carl", 1)], Voice.YOU_SPOKE_ONCE),
+        (said("you", "Anna", 3), [said("you", "Anna", 1)], Voice.YOU_AS_I_SAID),
+        (said("you", "Anna", 2), [said("you", "Carl", 1)], Voice.YOU_AS_ANOTHER_SAID),
+        (said("Carl", "Anna", 2), [said("I", "carl_smith", 1)], Voice.NAMED_SPEAKER),
+        (said("the teacher", "Anna", 2), [said("I", "Anna", 1)], Voice.FIRST_PERSON_ENTITY),
+        (said("the teacher", "Anna", 2), [said("you", "Anna", 1)], Voice.FIRST_PERSON_ENTITY),
+        (said("the teacher", "Anna", 2), [said("I", "Carl", 1)], Voice.OTHERS_FIRST_PERSON_ENTITY),
+    ],
+)
+def test_voices(mention: MentionFacts, entity: list[MentionFacts], expected: Voice) -> None:
+    assert class_of("speaker", mention, *entity) == expected
+
+
+def test_i_across_turns_finds_the_speakers_own_entity() -> None:
+    """Anna: I … you. Carl: I … you. Anna: I."""
+    facts = EntityFacts()
+    for mention, entity in (
+        (said("I", "Anna", 1), 0),
+        (said("you", "Anna", 1), 1),
+        (said("I", "Carl", 2), 1),
+        (said("you", "Carl", 2), 0),
+    ):
+        facts.add(mention, entity)
+    assert facts.classes(said("I", "Anna", 3))[5].tolist() == [Voice.I_AM_THIS_I, Voice.I_AM_NOT_THIS_I]
+    assert facts.classes(said("you", "Anna", 3))[5].tolist() == [Voice.YOU_ARE_NOT_MY_I, Voice.YOU_SPOKE_BEFORE]
+    assert facts.classes(said("I", "Dora", 3))[5].tolist() == [Voice.I_AM_NOT_THIS_I, Voice.I_AM_NOT_THIS_I]
+
+
+def test_a_name_that_others_say_belongs_to_the_speaker_who_bears_it() -> None:
+    facts = EntityFacts()
+    facts.add(said("I", "Carl", 1), 0)
+    facts.add(said("I", "Berta", 2), 1)
+    assert facts.classes(said("Carl", "Berta", 2))[5].tolist() == [Voice.NAMED_SPEAKER, Voice.FIRST_PERSON_ENTITY]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "words"),
+    [
+        ("FrankMessina", ("frank", "messina")),
+        ("frank_messina", ("frank", "messina")),
+        ("Jo Ann O'Neil", ("jo", "ann", "o", "neil")),
+        ("SPEAKER_00", ("speaker", "00")),
+        ("#12", ("12",)),
+        ("", ()),
+    ],
+)
+def test_words_of_a_speakers_name(speaker: str, words: tuple[str, ...]) -> None:
+    assert name_words(speaker) == words
+
+
+def test_a_mention_around_the_latest_one_is_told_from_one_after_it() -> None:
+    inner = fact("his", first=3)
+    assert class_of("nested", fact("the man in his house", first=0), inner) == 1
+    assert class_of("nested", fact("his house", first=3), inner) == 1
+    assert class_of("nested", fact("a house", first=4), inner) == 0
+
+
+def test_counts_and_distances_fall_into_buckets_that_grow() -> None:
+    facts = EntityFacts()
+    seen = []
+    for number in range(40):
+        facts.add(fact("it", first=number, sentence=number), 0)
+        seen.append(int(facts.classes(fact("it", 50, 60))[0, 0]))
+    assert seen == [0, 1, 2, 3, *[4] * 3, *[5] * 8, *[6] * 16, *[7] * 9]
+    facts = EntityFacts()
+    facts.add(fact("Anna"), 0)
+    distances, sentences = [], []
+    for number in range(300):
+        count, distance, sentence = facts.classes(fact("he", 50, number))[:3, 0].tolist()
+        assert count == 0
+        distances.append(distance)
+        sentences.append(sentence)
+        facts.add(fact("it", first=1), 1)
+    assert distances == [0, 1, 2, 3, *[4] * 3, *[5] * 8, *[6] * 16, *[7] * 32, *[8] * 64, *[9] * 128, *[10] * 45]
+    assert sentences == [
+        *[0, 1, 2, 3],
+        *[4] * 2,
+        *[5] * 3,
+        *[6] * 8,
+        *[7] * 16,
+        *[8] * 32,
+        *[9] * 235,
+    ]
+
+
+def test_no_entities_no_classes() -> None:
+    assert EntityFacts().classes(fact("Anna")).shape == (len(PAIR_FEATURES), 0)
+
+
+def test_what_is_put_apart_can_be_put_together() -> None:
+    facts = EntityFacts()
+    for mention, entity in (
+        (said("I", "Anna", 1), 0),
+        (said("the old man", "Anna", 1), 1),
+        (said("you", "Carl", 2), 0),
+        (said("the man", None, 3), 1),
+        (said("the sea", "Carl", 4), 2),
+    ):
+        facts.add(mention, entity)
+    again = EntityFacts.from_rows(facts.rows(), facts.mentions)
+    for text in ("I", "you", "the man", "Anna", "an old sea"):
+        for speaker in ("Anna", "Carl", "Dora", None):
+            mention = said(text, speaker, 5)
+            np.testing.assert_array_equal(again.classes(mention), facts.classes(mention))
