@@ -9,6 +9,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,8 @@ class Resolver:
     def restore(self, data: bytes, *, splitter: Splitter | None = None, **options: Any) -> Session:
         """A session from what ``Session.save`` gave; ``options`` replace the saved ones."""
         splitter = splitter or RuleSplitter()
-        restored, state = saving.restore(self.model, data, splitter, options)
-        return Session(self.model, restored, splitter, state)
+        restored, state = saving.restore(self.model, data, splitter)
+        return Session(self.model, _options({**asdict(restored), **options}), splitter, state)
 
     def resolve(
         self,
@@ -134,8 +135,9 @@ def _options(options: dict[str, Any]) -> SessionOptions:
     try:
         return SessionOptions(**options)
     except TypeError as error:
-        known = ", ".join(SessionOptions.__dataclass_fields__)
-        raise IncorefError(f"no such option: {', '.join(options)}; there are {known}") from error
+        known = list(SessionOptions.__dataclass_fields__)
+        unknown = [name for name in options if name not in known]
+        raise IncorefError(f"no such option: {', '.join(unknown)}; there are {', '.join(known)}") from error
 
 
 async def _items(source: Iterable[str | Message] | AsyncIterable[str | Message]) -> AsyncIterator[str | Message]:

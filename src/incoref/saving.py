@@ -100,14 +100,12 @@ def unpack(data: bytes) -> Saved:
     return Saved(tensors, fields)
 
 
-def restore(
-    model: Model, data: bytes, splitter: Splitter, options: Mapping[str, Any] | None = None
-) -> tuple[SessionOptions, SessionState]:
-    """Options and state of a saved session; ``options`` may change what doesn't touch the past."""
+def restore(model: Model, data: bytes, splitter: Splitter) -> tuple[SessionOptions, SessionState]:
+    """Options and state of a saved session."""
     saved = unpack(data)
     try:
         _check(model, splitter, saved)
-        return SessionOptions(**{**saved.fields["options"], **(options or {})}), _state(model, saved)
+        return SessionOptions(**saved.fields["options"]), _state(model, saved)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise IncorefError(f"the saved session can't be read: {error!r}") from error
 

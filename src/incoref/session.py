@@ -7,7 +7,7 @@ sessions share a model, in many threads; calls to one session come one after the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 
 from incoref import hearing, saving, sessionstate, steering
@@ -185,7 +185,7 @@ class Session:
         return sessionstate.read(self._model, self.options, state, lines, close=True)
 
     def _go_on(
-        self, state: SessionState, lines: Iterable[Line], updates: list[Update], *, close: bool
+        self, state: SessionState, lines: Sequence[Line], updates: list[Update], *, close: bool
     ) -> list[Update]:
         """Read sentences and make the state after them this session's; before that, nothing has changed."""
         state, found = sessionstate.read(self._model, self.options, state, lines, close=close)

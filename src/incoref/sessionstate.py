@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from incoref.detector import Step
 from incoref.errors import IncorefError
@@ -26,6 +27,9 @@ from incoref.types import Document, Entity, Mention, RunnerUp
 from incoref.updates import TraceStep, Update
 
 Block = Sequence[tuple[Utterance, Subwords]]
+
+_AT_ONCE = 256
+"""Sentences that are cut into sub-words before any of them is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ class SessionOptions:
 
     def __post_init__(self) -> None:
         block_size(self.setting)
-        self.policy  # noqa: B018  (checks what it is made of)
+        _ = self.policy  # checks what it is made of
         for name in ("history", "undo", "runners_up"):
             value = getattr(self, name)
             if value is not None and value < 0:
@@ -95,14 +99,18 @@ class SessionState:
     @property
     def text_start(self) -> int:
         """Where the text that is kept starts."""
-        first = next(iter(self.lines), None) or next(iter(self.waiting), None)
-        return self.open_start if first is None else first.start - len(first.before)
+        first = next(chain(self.lines, self.waiting), None)
+        if first is None:
+            return self.open_start
+        return first.start if first.number else 0
 
     @property
     def text(self) -> str:
         """The text that is kept."""
-        lines = (part for line in (*self.lines, *self.waiting) for part in (line.before, line.text))
-        return "".join((*lines, *self.open_text))
+        parts = [part for line in chain(self.lines, self.waiting) for part in (line.before, line.text)]
+        if parts and self.text_start:
+            parts = parts[1:]  # what stood before the first sentence belongs to those that are forgotten
+        return "".join((*parts, *self.open_text))
 
 
 def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntity, ...]) -> SessionState:
@@ -114,9 +122,20 @@ def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntit
 
 
 def read(
-    model: Model, options: SessionOptions, state: SessionState, lines: Iterable[Line], *, close: bool
+    model: Model, options: SessionOptions, state: SessionState, lines: Sequence[Line], *, close: bool
 ) -> tuple[SessionState, list[Update]]:
     """Read sentences, in blocks; ``close`` when the last block shall not wait for more."""
+    updates: list[Update] = []
+    for start in range(0, max(1, len(lines)), _AT_ONCE):
+        end = start + _AT_ONCE
+        state, found = _read_some(model, options, state, lines[start:end], close=close and end >= len(lines))
+        updates += found
+    return state, updates
+
+
+def _read_some(
+    model: Model, options: SessionOptions, state: SessionState, lines: Sequence[Line], *, close: bool
+) -> tuple[SessionState, list[Update]]:
     state = replace(state, waiting=(*state.waiting, *lines))
     if not state.waiting:
         return state, []

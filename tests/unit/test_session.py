@@ -319,7 +319,7 @@ def test_history_bounds_the_transcript(resolver: Resolver) -> None:
     chat = resolver.session(history=2, eviction="lru", max_entities=3)
     for number in range(150):
         chat.say(f"Anna met M{number}.")
-    assert chat.text == "\nAnna met M148.\nAnna met M149.\n"
+    assert chat.text == "Anna met M148.\nAnna met M149.\n"
     assert len(chat.document().sentences) == 2
     assert chat.document().text == chat.text
     assert [(e.name, len(e)) for e in chat.entities] == [("Anna", 2), ("M148", 1), ("M149", 1)]
