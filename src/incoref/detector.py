@@ -7,15 +7,16 @@ an interface, ``Scoring``, and no weights; ``ActionScorer`` is the one with weig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import exp
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from incoref import transitions
-from incoref.transitions import Action, Span, State
+from incoref.transitions import Action, History, Span, Stack, State
 
 Floats = npt.NDArray[np.float32]
 
@@ -26,12 +27,12 @@ WIDTHS = 31
 class Scoring(Protocol):
     """Scores the actions of one chunk, one step after the other."""
 
-    def scores(self, state: State) -> Floats:
-        """Scores of the four actions in this state; those of illegal ones are not looked at."""
+    def scores(self, position: int, top: int | None) -> Sequence[float]:
+        """Scores of the four actions at a token above this left boundary; illegal ones are not looked at."""
         ...
 
-    def taken(self, state: State, action: Action) -> None:
-        """Told after every action; ``state`` is the one before it."""
+    def taken(self, position: int, action: Action) -> None:
+        """Told of every action after it was chosen at this token."""
         ...
 
 
@@ -45,29 +46,55 @@ class Step:
     mention: Span | None
 
 
+def _legal_actions(last: Action | None, is_open: bool, at_end: bool) -> tuple[Action, ...]:
+    """What the transition system allows by all that it looks at."""
+    return transitions.legal(
+        State(
+            length=1 if at_end else 2,
+            stack=Stack(0) if is_open else None,
+            history=None if last is None else History(last),
+            pushed=last is Action.PUSH,
+        )
+    )
+
+
+_LEGAL = {
+    (last, is_open, at_end): _legal_actions(last, is_open, at_end)
+    for last in (None, *Action)
+    for is_open in (False, True)
+    for at_end in (False, True)
+}
+"""The rules as a table: states are values, and making one for every action takes as long as scoring it."""
+
+
 def decode(scoring: Scoring, length: int, temperature: float = 1.0) -> list[Step]:
     """The greedy derivation over ``length`` tokens."""
-    state = transitions.start(length)
-    steps = []
-    while not state.finished:
-        allowed = transitions.legal(state)
+    steps: list[Step] = []
+    stack: list[int] = []
+    last: Action | None = None
+    position = 0
+    while position < length:
+        allowed = _LEGAL[last, bool(stack), position == length - 1]
         if len(allowed) == 1:
-            probabilities = {allowed[0]: 1.0}
+            last = allowed[0]
+            probabilities = {last: 1.0}
         else:
-            scores = scoring.scores(state)[list(allowed)] / temperature
-            weights = np.exp(scores - scores.max())
-            weights /= weights.sum()
-            probabilities = dict(zip(allowed, weights.tolist(), strict=True))
-        action = max(probabilities, key=probabilities.__getitem__)
-        steps.append(Step(state.position, action, probabilities, transitions.mention_of(state, action)))
-        scoring.taken(state, action)
-        state = transitions.apply(state, action)
+            scores = scoring.scores(position, stack[-1] if stack else None)
+            last = max(allowed, key=scores.__getitem__)
+            highest = scores[last]
+            weights = [exp((scores[action] - highest) / temperature) for action in allowed]
+            total = sum(weights)
+            probabilities = {action: weight / total for action, weight in zip(allowed, weights, strict=True)}
+        mention = (stack[-1], position) if last is Action.POP or last is Action.PEEK else None
+        steps.append(Step(position, last, probabilities, mention))
+        scoring.taken(position, last)
+        if last is Action.ADVANCE:
+            position += 1
+        elif last is Action.PUSH:
+            stack.append(position)
+        elif last is Action.POP:
+            stack.pop()
     return steps
-
-
-def width_class(state: State) -> int:
-    """Class of the distance from the top of the stack to the cursor."""
-    return WIDTHS - 1 if state.stack is None else min(WIDTHS - 2, state.position - state.stack.top)
 
 
 class ActionScorer:
@@ -79,29 +106,25 @@ class ActionScorer:
         stack = weights["stack_start"].shape[1]
         history = weights["action_start"].shape[1]
         vector = weights["stack_cell.weight_ih"].shape[1]
-        self.buffer, self.stack, self.history, by_feature = np.split(
-            hidden, np.cumsum([vector, stack, history]), axis=0
-        )
+        buffer, of_stack, of_history, by_feature = np.split(hidden, np.cumsum([vector, stack, history]), axis=0)
         size = len(by_feature) // len(features)
         self.tables = {
             name: weights[f"features.tables.{name}.weight"] @ by_feature[i * size : (i + 1) * size]
             for i, name in enumerate(features)
         }
         self.bias = weights["hidden.linear.bias"]
-        self.output, self.output_bias = np.ascontiguousarray(weights["output.weight"].T), weights["output.bias"]
-        self.stack_in = np.ascontiguousarray(weights["stack_cell.weight_ih"].T)
-        self.stack_own = np.ascontiguousarray(weights["stack_cell.weight_hh"].T)
-        self.stack_bias = weights["stack_cell.bias_ih"] + weights["stack_cell.bias_hh"]
+        self.output, self.output_bias = weights["output.weight"], weights["output.bias"]
+        self.stack_lstm = _Lstm.of(weights, "stack_cell.", "")
+        self.stack = np.ascontiguousarray(of_stack)
         self.stack_start = weights["stack_start"]
-        # The action LSTM's input is one of four embeddings: its share of the gates is a table of four rows.
-        self.action_gates = (
-            weights["action_embedding.weight"] @ weights["action_lstm.weight_ih_l0"].T
-            + weights["action_lstm.bias_ih_l0"]
-            + weights["action_lstm.bias_hh_l0"]
-        )
-        self.action_own = np.ascontiguousarray(weights["action_lstm.weight_hh_l0"].T)
-        self.action_start = weights["action_start"]
         self.empty_stack = self.stack_start[0] @ self.stack
+        # A token's share of the hidden layer and of the stack LSTM's gates, in one product.
+        self.token = np.concatenate([buffer, self.stack_lstm.inputs], axis=1)
+        self.action_lstm = _Lstm.of(weights, "action_lstm.", "_l0")
+        # The action LSTM's input is one of four embeddings: its share of the gates is a table of four rows.
+        self.action_gates = weights["action_embedding.weight"] @ self.action_lstm.inputs + self.action_lstm.bias
+        self.history = np.ascontiguousarray(of_history)
+        self.action_start = weights["action_start"]
 
     def begin(self, vectors: Floats, classes: Mapping[str, int]) -> Scoring:
         """Scoring for a chunk of token vectors (n, vector); ``classes`` are the features that hold for all of it."""
@@ -112,38 +135,67 @@ class _ChunkScoring:
     def __init__(self, scorer: ActionScorer, vectors: Floats, classes: Mapping[str, int]) -> None:
         self._scorer = scorer
         constant = scorer.bias + sum(scorer.tables[name][number] for name, number in classes.items())
-        self._tokens = vectors @ scorer.buffer + constant
-        self._pushed = vectors @ scorer.stack_in + scorer.stack_bias
+        of_tokens = vectors @ scorer.token
+        self._tokens = of_tokens[:, : len(constant)] + constant
+        self._pushed = of_tokens[:, len(constant) :] + scorer.stack_lstm.bias
         h, c = scorer.stack_start
         self._stack: list[tuple[Floats, Floats, Floats]] = [(h, c, scorer.empty_stack)]
         self._history, self._history_cell = scorer.action_start
 
-    def scores(self, state: State) -> Floats:
+    def scores(self, position: int, top: int | None) -> list[float]:
         scorer = self._scorer
-        hidden = self._tokens[state.position] + self._stack[-1][2]
-        hidden += scorer.tables["width"][width_class(state)]
-        hidden += self._history @ scorer.history
+        width = WIDTHS - 1 if top is None else min(WIDTHS - 2, position - top)
+        hidden = self._history @ scorer.history
+        hidden += self._tokens[position]
+        hidden += self._stack[-1][2]
+        hidden += scorer.tables["width"][width]
         np.maximum(hidden, 0, out=hidden)
-        found: Floats = hidden @ scorer.output + scorer.output_bias
+        found: list[float] = (scorer.output @ hidden + scorer.output_bias).tolist()
         return found
 
-    def taken(self, state: State, action: Action) -> None:
+    def taken(self, position: int, action: Action) -> None:
         scorer = self._scorer
-        gates = scorer.action_gates[action] + self._history @ scorer.action_own
-        self._history, self._history_cell = _lstm(gates, self._history_cell)
+        self._history, self._history_cell = scorer.action_lstm.step(
+            scorer.action_gates[action], self._history, self._history_cell
+        )
         if action is Action.PUSH:
             h, c, _ = self._stack[-1]
-            h, c = _lstm(self._pushed[state.position] + h @ scorer.stack_own, c)
+            h, c = scorer.stack_lstm.step(self._pushed[position], h, c)
             self._stack.append((h, c, h @ scorer.stack))
         elif action is Action.POP:
             self._stack.pop()
 
 
-def _lstm(gates: Floats, cell: Floats) -> tuple[Floats, Floats]:
-    """New state and cell from the gates' inputs, in PyTorch's order: input, forget, candidate, output."""
-    size = len(cell)
-    candidate = np.tanh(gates[2 * size : 3 * size])
-    # The logistic function by tanh: it can't overflow, and one call serves three gates.
-    squashed = 0.5 * np.tanh(0.5 * gates) + 0.5
-    cell = squashed[size : 2 * size] * cell + squashed[:size] * candidate
-    return squashed[3 * size :] * np.tanh(cell), cell
+@dataclass(frozen=True, slots=True)
+class _Lstm:
+    """An LSTM's weights, gates in the order input, forget, output, candidate.
+
+    The logistic function is 0.5 tanh(x / 2) + 0.5, so that one call serves all four gates: the first three are stored
+    halved.
+    """
+
+    inputs: Floats  # (input, 4 x size)
+    own: Floats  # (size, 4 x size)
+    bias: Floats  # (4 x size,)
+
+    @classmethod
+    def of(cls, weights: Mapping[str, Floats], prefix: str, suffix: str) -> _Lstm:
+        """From PyTorch's weights, whose order is input, forget, candidate, output."""
+
+        def turned(weight: Floats) -> Floats:
+            in_gate, forget, candidate, out = np.split(weight, 4)
+            return np.ascontiguousarray(np.concatenate([in_gate / 2, forget / 2, out / 2, candidate]).T)
+
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        inputs, own, *biases = (turned(weights[f"{prefix}{name}{suffix}"]) for name in names)
+        return cls(inputs, own, biases[0] + biases[1])
+
+    def step(self, gates: Floats, h: Floats, c: Floats) -> tuple[Floats, Floats]:
+        """The next state and cell; ``gates`` are the input's share, bias included."""
+        size = len(c)
+        squashed = np.tanh(gates + h @ self.own)
+        logistic = squashed[: 3 * size] * np.float32(0.5)
+        logistic += np.float32(0.5)
+        c = logistic[size : 2 * size] * c
+        c += logistic[:size] * squashed[3 * size :]
+        return logistic[2 * size :] * np.tanh(c), c

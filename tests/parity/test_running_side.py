@@ -7,9 +7,10 @@ import numpy.typing as npt
 import pytest
 import torch
 
+from incoref import transitions
 from incoref.encoder import Encoder
 from incoref.learning.prediction import predict
-from incoref.learning.preparation import Reading, annotate, read
+from incoref.learning.preparation import Reading, annotate, mention_facts, read
 from incoref.learning.streaming import StreamingModel
 from incoref.model import Heads
 from incoref.modelfile import Model, word_means
@@ -93,9 +94,6 @@ def teacher_forced_scores(
     heads: Heads, reading: Reading, vectors: Floats, actions: npt.NDArray[np.int64], entity_of: list[int]
 ) -> tuple[list[Floats], list[Floats]]:
     """The running side's scores along a given derivation: of every action, and of every mention's choices."""
-    from incoref import transitions
-    from incoref.learning.preparation import mention_facts
-
     classes = heads.classes("ontonotes", "news")
     constant = heads.clusters.constant(classes)
     memory = heads.clusters.empty()
@@ -107,7 +105,8 @@ def teacher_forced_scores(
         state = transitions.start(length)
         while not state.finished:
             action = Action(int(actions[step]))
-            action_scores.append(np.array(scoring.scores(state), np.float32))
+            top = state.stack.top if state.stack else None
+            action_scores.append(np.array(scoring.scores(state.position, top), np.float32))
             span = transitions.mention_of(state, action)
             if span is not None:
                 vector = heads.clusters.spans(rows, [span])[0]
@@ -115,7 +114,7 @@ def teacher_forced_scores(
                 link_scores.append(heads.clusters.scores(memory, vector, memory.facts.classes(facts), constant))
                 heads.clusters.add(memory, vector, facts, entity_of[found])
                 found += 1
-            scoring.taken(state, action)
+            scoring.taken(state.position, action)
             state = transitions.apply(state, action)
             step += 1
         before += length
