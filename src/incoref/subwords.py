@@ -47,14 +47,15 @@ class Subwords:
 
 
 class SubwordTokenizer:
-    """A WordPiece tokenizer in the file layout of the ``tokenizers`` library."""
+    """A tokenizer in the file layout of the ``tokenizers`` library, with the symbols of BERT, XLNet or RoBERTa."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
         self.start, self.separator, self.unknown = (
-            self._id_of(first, second) for first, second in (("[CLS]", "<s>"), ("[SEP]", "</s>"), ("[UNK]", "<unk>"))
+            self._id_of(*names)
+            for names in (("[CLS]", "<cls>", "<s>"), ("[SEP]", "<sep>", "</s>"), ("[UNK]", "<unk>"))
         )
 
     @classmethod

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from incoref.errors import IncorefError
 from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
@@ -30,12 +30,14 @@ def exists(folder: Path) -> bool:
     return _settled(folder).is_dir()
 
 
-def save_model(folder: Path, model: StreamingModel, config: Configuration, names: HeadNames) -> None:
-    """The weights, and what is needed to build the model around them."""
+def save_model(
+    folder: Path, model: StreamingModel, config: Configuration, names: HeadNames, tokenizer: Path | None = None
+) -> None:
+    """The weights, and what is needed to build the model around them; the tokenizer is the encoder's by default."""
 
     def write(place: Path) -> None:
-        save_file(_contiguous(model.state_dict()), place / "model.safetensors")
-        shutil.copy(config.encoder.path / "tokenizer.json", place / "tokenizer.json")
+        save_file(weights_of(model), place / "model.safetensors")
+        shutil.copy(tokenizer or config.encoder.path / "tokenizer.json", place / "tokenizer.json")
         _write_json(
             place / "model.json",
             {
@@ -45,7 +47,7 @@ def save_model(folder: Path, model: StreamingModel, config: Configuration, names
             },
         )
 
-    _replace(folder, write)
+    replace_folder(folder, write)
 
 
 def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
@@ -64,64 +66,86 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
 
 def save_run(
     folder: Path,
-    model: StreamingModel,
+    model: nn.Module,
     optimiser: torch.optim.Optimizer,
-    average: dict[str, Tensor] | None,
-    progress: dict[str, Any],
+    average: Mapping[str, Tensor] | None,
+    progress: Mapping[str, Any],
 ) -> None:
     """Everything that a run needs to go on."""
-    tensors = {f"model.{name}": value for name, value in model.state_dict().items()}
+    tensors = {f"model.{name}": value for name, value in weights_of(model).items()}
     for name, parameter in model.named_parameters():
         state = optimiser.state.get(parameter, {})
-        tensors |= {f"{moment}.{name}": state[moment] for moment in _MOMENTS if moment in state}
+        tensors |= {f"{moment}.{name}": state[moment].contiguous() for moment in _MOMENTS if moment in state}
     tensors |= {f"average.{name}": value for name, value in (average or {}).items()}
 
     def write(place: Path) -> None:
-        save_file(_contiguous(tensors), place / "run.safetensors")
+        save_file(tensors, place / "run.safetensors")
         _write_json(place / "progress.json", progress)
 
-    _replace(folder, write)
+    replace_folder(folder, write)
 
 
 def load_run(
-    folder: Path,
-    model: StreamingModel,
-    optimiser: torch.optim.Optimizer,
-    average: dict[str, Tensor] | None,
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: Mapping[str, Tensor] | None
 ) -> dict[str, Any]:
     """Put a run's state back into its objects; gives its progress."""
     folder = _settled(folder)
     tensors = load_file(folder / "run.safetensors")
-    model.load_state_dict(
-        {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
-    )
+
+    def of(part: str) -> dict[str, Tensor]:
+        return {name.removeprefix(part): value for name, value in tensors.items() if name.startswith(part)}
+
+    load_weights(model, of("model."))
     for name, parameter in model.named_parameters():
         state = {moment: tensors[f"{moment}.{name}"] for moment in _MOMENTS if f"{moment}.{name}" in tensors}
         if state:
-            optimiser.state[parameter] = state
+            optimiser.state[parameter] = {moment: _owned(value, moment, parameter) for moment, value in state.items()}
     if average is not None:
-        for name in average:
-            average[name] = tensors[f"average.{name}"]
+        for name, value in of("average.").items():
+            average[name].copy_(value)
     progress: dict[str, Any] = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
     return progress
 
 
-def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: value.detach().contiguous() for name, value in tensors.items()}
+def _owned(value: Tensor, moment: str, parameter: Tensor) -> Tensor:
+    """A moment where the optimiser expects it, in memory of its own: a file's layout must change no rounding."""
+    on_cpu = moment == "step" and parameter.device.type != "cuda"
+    return value.to("cpu" if on_cpu else parameter.device, copy=True)
 
 
-def _write_json(path: Path, value: Any) -> None:
-    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """A model's weights by name; what has two names is there once."""
+    seen: set[int] = set()
+    found = {}
+    for name, value in model.state_dict().items():
+        if value.data_ptr() not in seen or not value.numel():
+            seen.add(value.data_ptr())
+            found[name] = value.detach().contiguous()
+    return found
 
 
-def _replace(folder: Path, write: Callable[[Path], None]) -> None:
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Copy weights that ``weights_of`` gave back into the model."""
+    names, state = weights_of(model).keys(), model.state_dict()
+    own = {name: state[name] for name in names}
+    odd = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]
+    if odd:
+        raise IncorefError(
+            f"the checkpoint's weights don't fit the model ('{odd[0]}'); was the configuration or the data changed?"
+        )
+    with torch.no_grad():
+        for name, value in own.items():
+            value.copy_(weights[name])
+
+
+def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """Write a folder beside its place and move it there; the old one goes last."""
-    fresh, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
+    fresh, old = _beside(folder, ".new"), _beside(folder, ".old")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     write(fresh)
-    shutil.rmtree(old, ignore_errors=True)
     if folder.is_dir():
+        shutil.rmtree(old, ignore_errors=True)
         folder.replace(old)
     fresh.replace(folder)
     shutil.rmtree(old, ignore_errors=True)
@@ -129,5 +153,13 @@ def _replace(folder: Path, write: Callable[[Path], None]) -> None:
 
 def _settled(folder: Path) -> Path:
     """The folder, or the old one if a kill came between the two moves."""
-    old = folder.with_name(folder.name + ".old")
+    old = _beside(folder, ".old")
     return old if not folder.is_dir() and old.is_dir() else folder
+
+
+def _beside(folder: Path, suffix: str) -> Path:
+    return folder.with_name(folder.name + suffix)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")

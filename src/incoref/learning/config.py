@@ -6,7 +6,7 @@ Paths are relative to the current directory, not to the file that names them.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -168,9 +168,13 @@ class Configuration(_Section):
         return self.paper or PaperConfig()
 
     @classmethod
-    def read(cls, path: Path) -> Configuration:
+    def read(cls, path: Path, settings: Sequence[str] = ()) -> Configuration:
+        """From a file; ``settings`` are NAME=VALUE, with the name's parts joined by dots and the value as in TOML."""
         try:
-            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+            for setting in settings:
+                _set(table, setting)
+            return cls.model_validate(table)
         except FileNotFoundError as error:
             raise IncorefError(f"{path}: no such configuration file") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -196,6 +200,25 @@ class Configuration(_Section):
             for name in _differences(before.model_dump(mode="json"), self.model_dump(mode="json"))
             if name not in {f"training.{field}" for field in _FREE_TO_CHANGE}
         ]
+
+
+def _set(table: Any, setting: str) -> None:
+    """Change one value of a table as it was read."""
+    name, equals, value = setting.partition("=")
+    *sections, last = name.strip().split(".")
+    try:
+        for section in sections:
+            table = table[int(section)] if isinstance(table, list) else table.setdefault(section, {})
+        if not equals or not isinstance(table, dict):
+            raise LookupError
+    except (LookupError, ValueError, AttributeError) as error:
+        raise IncorefError(
+            f"setting '{setting}': write it as training.epochs=2 or, for the first of several, dev.0.limit=5"
+        ) from error
+    try:
+        table[last] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        table[last] = value.strip()  # text without quotes
 
 
 def _not_default(section: BaseModel, names: tuple[str, ...]) -> list[str]:

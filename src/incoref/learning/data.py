@@ -1,12 +1,12 @@
-"""Corpora for training: which documents, under which scheme, how often; and their examples.
+"""Corpora for training: which documents, under which scheme, how often. Knows no tokeniser and no model.
 
-Documents with the same id and the same words are one example with several annotations.
+Documents with the same id and the same words can be one source with several annotations.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,10 +15,7 @@ import numpy as np
 from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning.config import CorpusConfig
-from incoref.learning.preparation import Example, annotate, read
-from incoref.subwords import SubwordTokenizer
 from incoref.types import Document, Entity, Mention
-from incoref.windows import WindowSizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +44,39 @@ def load(corpus: CorpusConfig) -> list[Document]:
     """The documents of one corpus, other mentions added as singletons where the configuration says so."""
     documents = list(corpora.read(corpus.path, corpus.format))
     if corpus.documents is not None:
-        wanted = Path(corpus.documents).read_text(encoding="utf-8").split()
-        by_id = {document.id: document for document in documents}
-        missing = [name for name in wanted if name not in by_id]
-        if missing:
-            raise IncorefError(f"{corpus.documents} lists '{missing[0]}', which {corpus.path} does not have")
-        documents = [by_id[name] for name in wanted]
+        documents = _listed(documents, corpus.documents, corpus.path)
+    if corpus.limit is not None and corpus.limit < len(documents):
+        documents = [documents[i * len(documents) // corpus.limit] for i in range(corpus.limit)]
     if corpus.singletons_from is not None:
-        others = {document.id: document for document in corpora.read(corpus.singletons_from, corpus.format)}
-        documents = [with_singletons(document, others[document.id]) for document in documents]
+        others = list(corpora.read(corpus.singletons_from, corpus.format))
+        by_id = {document.id: document for document in others}
+        for document in documents:
+            if document.id not in by_id:
+                raise IncorefError(
+                    f"{corpus.singletons_from} has no document '{document.id}', which {corpus.path} has"
+                )
+        documents = [with_singletons(document, by_id[document.id]) for document in documents]
+    for document in documents:
+        if not document.tokens:
+            raise IncorefError(
+                f"{corpus.path}: document '{document.id}' has no words; leave it out (see the setting 'documents')"
+            )
+    if corpus.genre is not None:
+        documents = [replace(document, genre=corpus.genre) for document in documents]
     return documents
+
+
+def _listed(documents: list[Document], listing: Path, where: Path) -> list[Document]:
+    """The documents whose ids a file lists, in its order."""
+    try:
+        wanted = listing.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise IncorefError(f"{listing}: the list of documents can't be read: {error}") from error
+    by_id = {document.id: document for document in documents}
+    missing = [name for name in wanted if name not in by_id]
+    if missing:
+        raise IncorefError(f"{listing} lists '{missing[0]}', which {where} does not have")
+    return [by_id[name] for name in wanted]
 
 
 def with_singletons(document: Document, other: Document) -> Document:
@@ -77,42 +97,27 @@ def with_singletons(document: Document, other: Document) -> Document:
     return replace(document, entities=tuple(entities))
 
 
-def sources(configs: Iterable[CorpusConfig]) -> list[Source]:
-    """All texts of some corpora, annotations of the same text together."""
-    by_text: dict[tuple[str, str], list[tuple[CorpusConfig, Annotated]]] = defaultdict(list)
-    for config in configs:
-        for document in load(config):
+def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Source]:
+    """All texts of some corpora; annotations of the same text ``together`` in one source, or each in its own."""
+    by_text: dict[Hashable, list[tuple[CorpusConfig, Annotated]]] = defaultdict(list)
+    for number, config in enumerate(configs):
+        for place, document in enumerate(load(config)):
             words = " ".join(token.text for token in document.tokens)
-            by_text[document.id, words].append((config, Annotated(document, config.scheme, config.weight)))
+            text = (document.id, words) if together else (number, place)
+            by_text[text].append((config, Annotated(document, config.scheme, config.weight)))
     return [
         Source(tuple(annotated for _, annotated in group), group[0][0].share, group[0][0].longest)
         for group in by_text.values()
     ]
 
 
-def example(
-    source: Source,
-    tokenizer: SubwordTokenizer,
-    sizes: WindowSizes,
-    types: dict[str, int],
-    rng: np.random.Generator | None = None,
-    k: int = 1,
-) -> Example:
-    """The source as an example; a long text gives a random stretch of whole sentences."""
+def stretch_of(source: Source, rng: np.random.Generator) -> list[Document]:
+    """The annotated documents of a source; of a long text a random stretch of whole sentences."""
     documents = [annotated.document for annotated in source.annotated]
-    if source.longest is not None and rng is not None:
-        start, end = random_stretch([len(s) for s in documents[0].sentences], source.longest, rng)
-        documents = [sentences_of(document, start, end) for document in documents]
-    reading = read(documents[0], tokenizer, sizes, k)
-    return Example(
-        id=documents[0].id,
-        genre=documents[0].genre,
-        reading=reading,
-        annotations=tuple(
-            annotate(document, reading, annotated.scheme, types, annotated.weight)
-            for document, annotated in zip(documents, source.annotated, strict=True)
-        ),
-    )
+    if source.longest is None:
+        return documents
+    start, end = random_stretch([len(s) for s in documents[0].sentences], source.longest, rng)
+    return [sentences_of(document, start, end) for document in documents]
 
 
 def random_stretch(lengths: Sequence[int], longest: int, rng: np.random.Generator) -> tuple[int, int]:
@@ -147,12 +152,3 @@ def sentences_of(document: Document, start: int, end: int) -> Document:
 def genres(found: Iterable[Source]) -> tuple[str, ...]:
     """The genres of some sources, by name."""
     return tuple(sorted({a.document.genre for source in found for a in source.annotated if a.document.genre}))
-
-
-def action_counts(examples: Iterable[Example]) -> np.ndarray:
-    """How often each action occurs."""
-    counts: Counter[int] = Counter()
-    for one in examples:
-        for annotation in one.annotations:
-            counts.update(annotation.derivation.action.tolist())
-    return np.array([counts[action] for action in range(4)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,11 +19,12 @@ CROSSING = "crossing another"
 
 @dataclass(frozen=True, slots=True)
 class GoldMentions:
-    """Entity and type of every span (first and last token, both included), and how many mentions shared a span."""
+    """Entity and type of every span (first and last token, both included)."""
 
     entities: dict[Span, str]
     types: dict[Span, str | None]
-    same_span: int
+    same_span: Counter[str]
+    """How many mentions there were beside these, with the same spans."""
 
 
 def gold_mentions(document: Document) -> GoldMentions:
@@ -45,7 +46,8 @@ def gold_mentions(document: Document) -> GoldMentions:
         owner[span] = mention.entity
         types[span] = mention.type
         total += 1
-    return GoldMentions({span: find(entity) for span, entity in owner.items()}, types, total - len(owner))
+    same_span = +Counter({SAME_SPAN: total - len(owner)})
+    return GoldMentions({span: find(entity) for span, entity in owner.items()}, types, same_span)
 
 
 def by_chunk(spans: Iterable[Span], lengths: Sequence[int]) -> list[list[Span]]:
@@ -59,14 +61,14 @@ def by_chunk(spans: Iterable[Span], lengths: Sequence[int]) -> list[list[Span]]:
     return inside
 
 
-def dropped(gold: GoldMentions, lengths: Sequence[int], kept: Collection[Span]) -> Counter[str]:
-    """Why mentions are not in a derivation over chunks of these lengths that gives the spans in ``kept``."""
-    reasons = Counter({SAME_SPAN: gold.same_span})
+def dropped(spans: Iterable[Span], kept: Iterable[Span], lengths: Sequence[int]) -> Counter[str]:
+    """Why a derivation over chunks of these lengths gives only the spans in ``kept``."""
+    reasons: Counter[str] = Counter()
     ends = np.cumsum(lengths)
-    for first, last in gold.entities.keys() - set(kept):
+    for first, last in set(spans) - set(kept):
         chunks = np.searchsorted(ends, (first, last), side="right")
         reasons[ACROSS if chunks[0] != chunks[1] else CROSSING] += 1
-    return +reasons
+    return reasons
 
 
 def chunk_actions(spans: Iterable[Span], lengths: Sequence[int]) -> list[tuple[int, list[transitions.Action]]]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
-from incoref.evaluation.metrics import Result, Scorer, token_clusters
 from incoref.learning.preparation import read
 from incoref.learning.streaming import StreamingModel
 from incoref.model import UNKNOWN_GENRE, Heads
@@ -48,19 +47,3 @@ def predict(
             yield list(clusters.values())
     finally:
         model.train(training)
-
-
-def score(
-    model: StreamingModel,
-    documents: list[Document],
-    tokenizer: SubwordTokenizer,
-    sizes: WindowSizes,
-    scheme: str,
-    drop_singletons: bool,
-    k: int = 1,
-) -> Result:
-    """Scores of the model's predictions on documents with gold entities."""
-    scorer = Scorer(drop_singletons=drop_singletons)
-    for document, found in zip(documents, predict(model, documents, tokenizer, sizes, scheme, k=k), strict=True):
-        scorer.add(token_clusters(document), found)
-    return scorer.result()

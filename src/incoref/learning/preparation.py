@@ -144,7 +144,7 @@ def annotate(
         weight=weight,
         derivation=derivation,
         gold=clustering(reading, spans, entity_of, entity_of, type_of),
-        dropped=dropped(gold, reading.chunks, spans),
+        dropped=gold.same_span + dropped(gold.entities, spans, reading.chunks),
     )
 
 

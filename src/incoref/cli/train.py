@@ -1,0 +1,146 @@
+"""``incoref train``: learn a model from annotated corpora."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incoref.cli._extras import need_training
+
+if TYPE_CHECKING:
+    from incoref.learning.inspection import Inspection
+
+INTERRUPTED = 130
+"""Exit code of a run that was asked to stop, as the shell's own for an interrupt."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(train)
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="What to train on what; see configs/.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run; runs/NAME of CONFIG when not given.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run in the folder stopped.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check the data and measure memory and time; train nothing.")
+    ] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many documents of each corpus, for a trial.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Another value, as training.epochs=2; repeatable."),
+    ] = None,
+) -> None:
+    """Train a model as a configuration file describes.
+
+    The run's folder gets log.jsonl, the best model so far in best/, and in last/ all that is needed to go on: after
+    an interrupt or a kill at any moment, the same command with --resume continues as if nothing had happened.
+
+    Example: incoref train configs/default-en.toml --out runs/trial --limit 20 --set training.epochs=1
+    """
+    need_training("Training")
+    from incoref.cli._training_display import display
+    from incoref.learning.config import Configuration
+    from incoref.learning.trainer import Stopped, Trainer, holds_run
+
+    configuration = Configuration.read(config, settings or [])
+    if limit is not None:
+        configuration = configuration.with_limit(limit)
+    folder = out or Path("runs") / config.stem
+    if not dry_run:
+        holds_run(folder, configuration, resume)  # says so before minutes of reading
+    trainer = Trainer(configuration, folder)
+    if dry_run:
+        from incoref.learning.inspection import inspect
+
+        print_inspection(inspect(trainer))
+        return
+    try:
+        with display() as report, _stop_on_signal() as stop:
+            progress = trainer.run(report, resume, stop)
+    except Stopped:
+        done = f"{trainer.progress.step} of {trainer.total} updates"
+        print(f"incoref: stopped and saved after {done}; go on with: {_again()}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    print(f"best F1 {progress.best:.2f} after epoch {progress.best_epoch}: {folder / 'best'}")
+
+
+def _again() -> str:
+    """The command that goes on with this run."""
+    given = [word for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["incoref", *given, "--resume"])
+
+
+@contextmanager
+def _stop_on_signal() -> Iterator[Callable[[], bool]]:
+    """Whether the process has been asked to stop; a second Ctrl-C stops it at once, without saving."""
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        print("incoref: stopping after this document; once more to stop at once", file=sys.stderr)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def print_inspection(found: Inspection) -> None:
+    """What a run will do, and what of its data needs a look."""
+    from incoref.cli._tables import print_table
+
+    rows: list[tuple[str, ...]] = [
+        ("corpus", "for", "documents", "sentences", "tokens", "mentions", "entities", "longest")
+    ]
+    for c in found.corpora:
+        figures = (c.documents, c.sentences, c.tokens, c.mentions, c.entities, c.longest)
+        rows.append((c.name, c.role, *(f"{figure:,}" for figure in figures)))
+    print_table(rows)
+    print()
+    for corpus in found.corpora:
+        for fault in corpus.unknown:
+            print(f"note: {corpus.name}: {fault}")
+    for name in found.not_tried:
+        print(f"warning: {name} may need more memory than there is; see the settings longest and recompute")
+    for what, said in _findings(found):
+        print(f"{what:18}  {said}")
+
+
+def _findings(found: Inspection) -> Iterator[tuple[str, str]]:
+    from incoref.cli._training_display import clock
+
+    yield "mentions to learn", f"{sum(example.mentions for example in found.examples):,}"
+    for reason, count in sorted(found.dropped.items()):
+        yield "  left out", f"{count:,} {reason}"
+    subwords, unknown = (sum(getattr(e, name) for e in found.examples) for name in ("subwords", "unknown"))
+    yield "sub-words", f"{subwords:,}, {unknown:,} of them unknown to the tokenizer"
+    longest = found.longest
+    yield "longest text", f"{longest.tokens:,} tokens, {longest.subwords:,} sub-words: {longest.name}"
+    millions = f"{found.parameters / 1e6:.1f}M, {found.trained / 1e6:.1f}M of them trained"
+    yield "parameters", f"{millions}, on {found.device}"
+    yield "updates", f"{found.updates:,}, {found.tokens:,} tokens"
+    for measured in found.measured:
+        yield "  tried", f"{measured.tokens:,} tokens in {measured.seconds:.2f} s: {measured.document}"
+    if found.needed_bytes is not None:
+        free = "" if found.available_bytes is None else f"; {found.available_bytes / 2**30:.1f} GiB more are free now"
+        yield "memory", f"{found.needed_bytes / 2**30:.1f} GiB{free}"
+    if found.hours is not None:
+        yield "time", f"{clock(3600 * found.hours)}, and evaluation"
