@@ -18,6 +18,7 @@ from incoref.errors import IncorefError
 from incoref.modelfile import Model
 from incoref.resolver import Resolver
 from incoref.session import Session
+from incoref.sessionstate import SessionOptions
 from incoref.text import Pending, RuleSplitter
 from incoref.types import Sentence
 from rule_model import RuleModel
@@ -156,3 +157,28 @@ def test_another_splitter_is_refused(resolver: Resolver) -> None:
     ):
         resolver.restore(data)
     assert resolver.restore(data, splitter=LineSplitter()).text == ""
+
+
+def test_the_first_format_is_still_read() -> None:
+    """A session of a model that is long gone, saved when the format was new."""
+    data = (Path(__file__).parents[1] / "data" / "session-1.bin").read_bytes()
+    saved = saving.unpack(data)
+    lines, place = saving._lines(saved.fields["lines"], tuple(saved.fields["start"]))
+    waiting, _ = saving._lines(saved.fields["waiting"], place)
+    assert [(line.text, line.speaker, line.id, line.time) for line in lines + waiting] == [
+        ("I met Carl.", "anna", "m1", 10.5),
+        ("He saw the dog.", "anna", "m1", 10.5),
+        ("Berta left.", "carl", 2, None),
+        ("I stayed \ud83d\ude00.", "carl", 2, None),
+        ("Emil met the dog.", "anna", None, None),
+    ]
+    mention = lines[1].mentions[1]
+    assert (mention.text, mention.start, mention.entity, mention.new) == ("the dog", 19, "3", True)
+    assert [(other.entity, other.confidence) for other in mention.runners_up] == [("1", 0.125), ("2", 0.125)]
+    assert [saving._live(entity).id for entity in saved.fields["live"]] == ["1", "4", "5"]
+    rows = [saving._row(row) for row in saved.fields["facts"]]
+    assert [sorted(row.strings) for row in rows] == [["anna kern", "i"], ["berta"], ["i"]]
+    assert rows[0].i_of == "anna"
+    assert SessionOptions(**saved.fields["options"]).max_entities == 3
+    assert Pending.from_json(saved.fields["pending"]).text == "It was"
+    assert len(saved.tensors["means"]) == 3
