@@ -9,7 +9,7 @@ from incoref.transitions import Action
 
 
 class ScriptedScoring:
-    """Wants the actions of a script, token by token, and otherwise to advance; remembers what it was asked and told."""
+    """Wants a script's actions, token by token, and otherwise to advance; remembers what it was asked and told."""
 
     def __init__(self, script: Mapping[int, Sequence[Action]]) -> None:
         self._left = {position: list(wanted) for position, wanted in script.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,35 +27,79 @@ class EntityMemory:
     """
 
     def __init__(self, size: int, hidden: int, types: int) -> None:
-        self.means: Floats = np.zeros((0, size), np.float32)
-        self.shares: Floats = np.zeros((0, hidden), np.float32)
-        self.counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self.type_scores: Floats = np.zeros((0, types), np.float32)
+        self._length = 0
+        self._means: Floats = np.zeros((0, size), np.float32)
+        self._shares: Floats = np.zeros((0, hidden), np.float32)
+        self._type_scores: Floats = np.zeros((0, types), np.float32)
+        self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.facts = EntityFacts()
         self.participants: dict[str, int] = {}
         """Speakers of whom it is known, and not guessed, which entity they are."""
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return self._length
 
-    def copy(self) -> EntityMemory:
+    @property
+    def means(self) -> Floats:
+        """The mean of each entity's mentions' vectors, (entities, size)."""
+        return self._means[: self._length]
+
+    @property
+    def shares(self) -> Floats:
+        """What each mean adds to the scorer's hidden layer, (entities, hidden)."""
+        return self._shares[: self._length]
+
+    @property
+    def type_scores(self) -> Floats:
+        """The scores of types summed over each entity's mentions, (entities, types)."""
+        return self._type_scores[: self._length]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Mentions of each entity, (entities,)."""
+        return self._counts[: self._length]
+
+    def copy(self, room: int = 0) -> EntityMemory:
+        """The same entities, with room for so many new ones."""
         twin = EntityMemory.__new__(EntityMemory)
-        twin.means, twin.shares = self.means.copy(), self.shares.copy()
-        twin.counts, twin.type_scores = self.counts.copy(), self.type_scores.copy()
+        twin._length = self._length
+        twin._means, twin._shares = _copied(self.means, room), _copied(self.shares, room)
+        twin._type_scores, twin._counts = _copied(self.type_scores, room), _copied(self.counts, room)
         twin.facts = self.facts.copy()
         twin.participants = self.participants.copy()
         return twin
+
+    def found(self, mean: Floats, share: Floats, types: Floats) -> None:
+        """Add an entity with one mention; its facts are added apart."""
+        new = self._length
+        if new == len(self._counts):
+            room = max(16, new)
+            self._means, self._shares = _copied(self._means, room), _copied(self._shares, room)
+            self._type_scores, self._counts = _copied(self._type_scores, room), _copied(self._counts, room)
+        self._means[new], self._shares[new], self._type_scores[new], self._counts[new] = mean, share, types, 1
+        self._length += 1
 
     def kept(self, numbers: Sequence[int]) -> EntityMemory:
         """These entities alone, renumbered in this order; what the others took is free."""
         order = list(numbers)
         twin = EntityMemory.__new__(EntityMemory)
-        twin.means, twin.shares = self.means[order], self.shares[order]
-        twin.counts, twin.type_scores = self.counts[order], self.type_scores[order]
+        twin._length = len(order)
+        twin._means, twin._shares = self.means[order], self.shares[order]
+        twin._counts, twin._type_scores = self.counts[order], self.type_scores[order]
         twin.facts = self.facts.kept(order)
         place = {number: row for row, number in enumerate(order)}
         twin.participants = {name: place[number] for name, number in self.participants.items() if number in place}
         return twin
+
+
+_Numbers = TypeVar("_Numbers", bound=np.generic)
+
+
+def _copied(rows: npt.NDArray[_Numbers], room: int) -> npt.NDArray[_Numbers]:
+    """A copy with room for more rows."""
+    twin = np.empty((len(rows) + room, *rows.shape[1:]), rows.dtype)
+    twin[: len(rows)] = rows
+    return twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +122,17 @@ class ClusterScorer:
         self.width_table = weights["span_features.tables.width.weight"]
         self.size = self.projection.shape[1]
         hidden = weights["hidden.linear.weight"].T
-        self.mention, self.entity, self.product, by_feature = (
-            np.ascontiguousarray(part) for part in np.split(hidden, np.cumsum([self.size] * 3), axis=0)
-        )
+        mention, entity, product, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
+        self.mention, self.entity = np.ascontiguousarray(mention), np.ascontiguousarray(entity)
         names = (*PAIR_FEATURES, *constant_features)
         size = len(by_feature) // len(names)
         tables = {
             name: weights[f"pair_features.tables.{name}.weight"] @ by_feature[i * size : (i + 1) * size]
             for i, name in enumerate(names)
         }
-        # All classes of all pair features side by side: a row of classes is a product with ones in its places.
-        self.pair_table = np.concatenate([tables[name] for name in PAIR_FEATURES])
-        self.pair_offsets = np.cumsum([0, *PAIR_FEATURES.values()])[:-1]
+        # What is left per pair in one product: of the vectors' element-wise product, and of ones in classes' places.
+        self.pair = np.concatenate([product, *(tables[name] for name in PAIR_FEATURES)])
+        self.pair_places = self.size + np.cumsum([0, *PAIR_FEATURES.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
         self.bias = weights["hidden.linear.bias"]
         self.output = weights["output.weight"][0]
@@ -96,8 +140,9 @@ class ClusterScorer:
         self.new_hidden = np.ascontiguousarray(weights["new_entity.0.weight"].T)
         self.new_bias = weights["new_entity.0.bias"]
         self.new_output, self.new_output_bias = weights["new_entity.2.weight"][0], weights["new_entity.2.bias"]
-        self.types = np.ascontiguousarray(weights["types.weight"].T)
-        self.types_bias = weights["types.bias"]
+        untyped = np.zeros((0, self.size), np.float32)
+        self.types = np.ascontiguousarray(weights.get("types.weight", untyped).T)
+        self.types_bias = weights.get("types.bias", untyped[:, 0])
 
     def empty(self) -> EntityMemory:
         return EntityMemory(self.size, len(self.bias), self.types.shape[1])
@@ -126,12 +171,12 @@ class ClusterScorer:
         found = np.empty(len(memory) + 1, np.float32)
         found[-1] = np.maximum(span @ self.new_hidden + self.new_bias, 0) @ self.new_output + self.new_output_bias[0]
         if len(memory):
-            ones = np.zeros((len(memory), len(self.pair_table)), np.float32)
-            ones[np.arange(len(memory)), classes + self.pair_offsets[:, None]] = 1
-            hidden = ones @ self.pair_table
+            pairs = np.zeros((len(memory), len(self.pair)), np.float32)
+            np.multiply(memory.means, span, out=pairs[:, : self.size])
+            pairs[np.arange(len(memory)), classes + self.pair_places] = 1
+            hidden = pairs @ self.pair
             hidden += memory.shares
             hidden += span @ self.mention + constant
-            hidden += (memory.means * span) @ self.product
             np.maximum(hidden, 0, out=hidden)
             found[:-1] = hidden @ self.output + self.output_bias[0]
         return found
@@ -152,10 +197,7 @@ class ClusterScorer:
         """Put a mention into an entity (one past the last founds it): the running mean and all that follows it."""
         types = span @ self.types + self.types_bias
         if entity == len(memory):
-            memory.means = np.concatenate((memory.means, span[None]))
-            memory.shares = np.concatenate((memory.shares, (span @ self.entity)[None]))
-            memory.type_scores = np.concatenate((memory.type_scores, types[None]))
-            memory.counts = np.append(memory.counts, 1)
+            memory.found(span, span @ self.entity, types)
         else:
             count = memory.counts[entity]
             memory.means[entity] += (span - memory.means[entity]) / (count + 1)
@@ -169,10 +211,10 @@ class ClusterScorer:
     ) -> EntityMemory:
         """The memory with these entities, as it was when they were saved."""
         memory = self.empty()
-        memory.means, memory.counts, memory.type_scores, memory.facts = means, counts, type_scores, facts
-        memory.shares = np.empty((len(means), len(self.bias)), np.float32)
-        for share, mean in zip(memory.shares, means, strict=True):
-            share[:] = mean @ self.entity
+        for mean, types in zip(means, type_scores, strict=True):
+            memory.found(mean, mean @ self.entity, types)
+        memory.counts[:] = counts
+        memory.facts = facts
         return memory
 
     def merged(self, memory: EntityMemory, one: int, other: int) -> EntityMemory:

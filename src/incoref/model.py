@@ -115,7 +115,7 @@ class Heads:
         words = [word for utterance in block for word in utterance.words]
         steps = decode(self.actions.begin(vectors, classes), len(words), self.temperatures.mention)
         spans = [(step.mention, step) for step in steps if step.mention is not None]
-        memory = state.memory.copy()
+        memory = state.memory.copy(room=len(spans))
         mentions = []
         if spans:
             place = _Places(block, state)
