@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.types import Attributes, Document, Entity, Mention, Sentence, Token
+from incoref.types import Attributes, Document, Entity, Mention, RunnerUp, Sentence, Token
 
 names = st.text(max_size=5)
 places = st.integers(0, 10**6)
@@ -20,6 +20,7 @@ tokens = st.builds(Token, names, places, places, attributes)
 sentences = st.builds(
     Sentence, places, places, st.lists(tokens, max_size=4).map(tuple), st.none() | names, attributes
 )
+runners_up = st.builds(RunnerUp, st.none() | names, st.floats(0, 1))
 mentions = st.builds(
     Mention,
     start=places,
@@ -32,8 +33,17 @@ mentions = st.builds(
     confidence=probabilities,
     mention_confidence=probabilities,
     attributes=attributes,
+    new=st.none() | st.booleans(),
+    runners_up=st.lists(runners_up, max_size=2).map(tuple),
 )
-entities = st.builds(Entity, names, st.lists(mentions, max_size=3).map(tuple), st.none() | names, st.none() | names)
+entities = st.builds(
+    Entity,
+    id=names,
+    mentions=st.lists(mentions, max_size=3).map(tuple),
+    name=st.none() | names,
+    type=st.none() | names,
+    speaker=st.none() | names,
+)
 documents = st.builds(
     Document,
     id=names,
@@ -45,7 +55,7 @@ documents = st.builds(
 )
 
 
-@given(sentences | mentions | entities | documents)
+@given(sentences | runners_up | mentions | entities | documents)
 def test_json_gives_back_the_same_value(value: Any) -> None:
     data = value.to_json()
     assert type(value).from_json(data) == value

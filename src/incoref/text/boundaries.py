@@ -53,6 +53,7 @@ LONGEST_GAP = 1000
 LONGEST_ABBREVIATION = 6
 """Of a longer word before a small letter the full stop is taken for a slip."""
 
+_USUAL_LINE = 256
 _LOOK_BACK = _LOOK_AHEAD = 80
 _STOPS = ".!?…"
 _FOREIGN_STOPS = FULL_WIDTH_STOPS + "؟۔।॥։።"
@@ -116,7 +117,9 @@ def ends_paragraph(blanks: str) -> bool:
 
 def column_at(text: str, start: int, at: int, column: int) -> int:
     """How many characters stand before a place on its line, without indentation; ``column`` do at ``start``."""
-    lines = f"{text[start:at]}|".splitlines()
+    lines = f"{text[max(start, at - _USUAL_LINE) : at]}|".splitlines()
+    if len(lines) == 1 and at - start > _USUAL_LINE:
+        lines = f"{text[start:at]}|".splitlines()
     if len(lines) == 1:
         return column + at - start
     return len(lines[-1]) - 1 - len(_indentation(lines[-1]))

@@ -29,10 +29,11 @@ def _any_of(words: frozenset[str]) -> str:
 _LETTER = rf"[^{BLANK}{JOINERS}{SYMBOLS}]"
 _REST = rf"[^{BLANK}{SYMBOLS}]*+"
 _WORD = _LETTER + _REST
-_END = rf"(?!{_LETTER})"
+_END = r"(?!\w)"
 _ATTACHED = rf"[{JOINERS}{MARKS}{SKIN_TONES}]*+"
 _ADDRESS_END = r"(?<![.,;:!?'’)\]}…*>])"
 
+# An alternative that ends in the empty group "word" is a word that may come apart further; all others are whole.
 _TOKEN = re.compile(
     rf"""
     [{IDEOGRAPHS}][{JOINERS}{MARKS}]*+
@@ -54,12 +55,14 @@ _TOKEN = re.compile(
   | [A-Z]\.(?=[,;])
   | (?:[^\W\d_]\.)+(?:[^\W\d_]{_END}|(?<=\w\.\w\.))
   | (?:{_any_of(ALWAYS_ABBREVIATED)})\.{_END}
-  | {_WORD}\(e?s\)
   | [‘’'](?:em|cause|CAUSE|cuz|til|tis|twas|Tis|Twas|bout){_END}
   | ['’](?:[sdmSDM]|re|ve|ll|RE|VE|LL){_END}
-  | {_WORD}-(?=$|[,.?!]$)
-  | {_WORD}(?:\.[a-z]{_REST})++(?:/[^\s<>"“”«»]*{_ADDRESS_END})?
-  | (?P<word> {_WORD}(?:['’&-]{_WORD})*+ )
+  | {_WORD}
+    (?: \(e?s\)
+      | -(?=$|[,.?!]$)
+      | (?:\.[a-z]{_REST})++(?:/[^\s<>"“”«»]*{_ADDRESS_END})?
+      | (?:['’&-]{_WORD})*+ (?P<word>)
+    )
   | \.{{2,}}+ | …++ | --++ | ``|''
   | [^{BLANK}{JOINERS}]{_ATTACHED}
     """,
