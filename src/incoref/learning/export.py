@@ -1,4 +1,4 @@
-"""A trained model to the folder that the running side loads: ONNX encoder, heads, tokenizer, configuration."""
+"""A trained model to the folder that the running side loads: ONNX encoder, heads, tokenizer, golden texts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import onnx
 from safetensors.numpy import save_file
 
 from incoref.learning.checkpoints import load_model
+from incoref.learning.golden import write_golden
 from incoref.learning.onnx_graph import encoder_graph
 from incoref.model import Temperatures
-from incoref.modelfile import ModelConfig
+from incoref.modelfile import Model, ModelConfig
 from incoref.windows import WindowSizes
 
 
@@ -38,4 +39,5 @@ def export(
         f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
     )
     (out / "config.json").write_text(json.dumps(described.to_json(), indent=1) + "\n", encoding="utf-8")
+    write_golden(Model.load(out))
     return described
