@@ -1,4 +1,4 @@
-"""The texts behind ``golden.json``: a story, a news item and a dialogue, with the clusters that a fresh model finds."""
+"""The texts behind ``golden.json``: a story, a news item and a dialogue, with what a fresh model finds in them."""
 
 from __future__ import annotations
 
