@@ -1,19 +1,22 @@
-"""Training runs small enough for tests: random BERT and XLNet encoders in folders, corpora in files, configurations."""
+"""Training runs small enough for tests: random encoders in folders, corpora in files, configurations."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
-from tiny_models import SIZES, WORDS, random_document
-from tiny_models import tokenizer as bert_tokenizer
 
 from incoref import corpora
 from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
+from incoref.learning.config import Configuration
+from incoref.learning.trainer import Trainer
 from incoref.learning.xlnet import new_xlnet
+from tiny_models import SIZES, WORDS, random_document
+from tiny_models import tokenizer as bert_tokenizer
 
 GENRES = ("bc", "nw")
 
@@ -156,3 +159,15 @@ def _configuration(folder: Path, text: str, training: str) -> Path:
     path = folder / "config.toml"
     path.write_text(text.replace("[training]\n", f"[training]\n{training}\n"), encoding="utf-8")
     return path
+
+
+def train(folder: Path, out: Path, resume: bool = False) -> None:
+    """Run the configuration in a folder: for processes that tests start and kill."""
+    os.chdir(folder)
+    Trainer(Configuration.read(Path("config.toml")), out).run(resume=resume)
+
+
+def losses(out: Path) -> list[tuple[int, str, float]]:
+    """The steps in a run's log: number, document, loss."""
+    lines = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [(line["step"], line["document"], line["loss"]) for line in lines if line["kind"] == "step"]
