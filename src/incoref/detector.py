@@ -13,12 +13,10 @@ from math import exp
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from incoref import transitions
+from incoref.products import Floats, Product
 from incoref.transitions import Action, History, Span, Stack, State
-
-Floats = npt.NDArray[np.float32]
 
 WIDTHS = 31
 """Classes of the width feature: 0 to 29 tokens from the top of the stack to the cursor; last, an empty stack."""
@@ -100,8 +98,11 @@ def decode(scoring: Scoring, length: int, temperature: float = 1.0) -> list[Step
 class ActionScorer:
     """The detector's weights, with the products that don't depend on the text done once."""
 
-    def __init__(self, weights: Mapping[str, Floats], features: tuple[str, ...]) -> None:
+    def __init__(
+        self, weights: Mapping[str, Floats], features: tuple[str, ...], product: Product = np.matmul
+    ) -> None:
         """``features`` are the names of the feature tables in the order in which they are concatenated."""
+        self.product = product
         hidden = weights["hidden.linear.weight"].T  # (parts, hidden)
         stack = weights["stack_start"].shape[1]
         history = weights["action_start"].shape[1]
@@ -135,7 +136,7 @@ class _ChunkScoring:
     def __init__(self, scorer: ActionScorer, vectors: Floats, classes: Mapping[str, int]) -> None:
         self._scorer = scorer
         constant = scorer.bias + sum(scorer.tables[name][number] for name, number in classes.items())
-        of_tokens = vectors @ scorer.token
+        of_tokens = scorer.product(vectors, scorer.token)
         self._tokens = of_tokens[:, : len(constant)] + constant
         self._pushed = of_tokens[:, len(constant) :] + scorer.stack_lstm.bias
         h, c = scorer.stack_start

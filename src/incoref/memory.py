@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from incoref.detector import WIDTHS
 from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts
-
-Floats = npt.NDArray[np.float32]
+from incoref.products import Floats as Floats
+from incoref.products import Product
 
 
 class EntityMemory:
@@ -114,15 +114,18 @@ class Decision:
 class ClusterScorer:
     """The clusterer's weights."""
 
-    def __init__(self, weights: Mapping[str, Floats], constant_features: tuple[str, ...]) -> None:
+    def __init__(
+        self, weights: Mapping[str, Floats], constant_features: tuple[str, ...], product: Product = np.matmul
+    ) -> None:
         """``constant_features`` hold for a whole text, and come after PAIR_FEATURES in the layer's input."""
+        self.product = product
         self.attention = weights["attention.weight"][0]
         self.projection = np.ascontiguousarray(weights["projection.weight"].T)
         self.projection_bias = weights["projection.bias"]
         self.width_table = weights["span_features.tables.width.weight"]
         self.size = self.projection.shape[1]
         hidden = weights["hidden.linear.weight"].T
-        mention, entity, product, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
+        mention, entity, of_both, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
         self.mention, self.entity = np.ascontiguousarray(mention), np.ascontiguousarray(entity)
         names = (*PAIR_FEATURES, *constant_features)
         size = len(by_feature) // len(names)
@@ -131,11 +134,11 @@ class ClusterScorer:
             for i, name in enumerate(names)
         }
         # What is left per pair in one product: of the vectors' element-wise product, and of ones in classes' places.
-        self.pair = np.concatenate([product, *(tables[name] for name in PAIR_FEATURES)])
+        self.pair = np.concatenate([of_both, *(tables[name] for name in PAIR_FEATURES)])
         self.pair_places = self.size + np.cumsum([0, *PAIR_FEATURES.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
         self.bias = weights["hidden.linear.bias"]
-        self.output = weights["output.weight"][0]
+        self.output = np.ascontiguousarray(weights["output.weight"].T)
         self.output_bias = weights["output.bias"]
         self.new_hidden = np.ascontiguousarray(weights["new_entity.0.weight"].T)
         self.new_bias = weights["new_entity.0.bias"]
@@ -163,8 +166,7 @@ class ClusterScorer:
             row[:width], row[width : 2 * width] = vectors[first], vectors[last]
             row[2 * width : 3 * width] = (weights / weights.sum()) @ vectors[first : last + 1]
             row[3 * width :] = self.width_table[min(WIDTHS - 2, last - first)]
-        found: Floats = joined @ self.projection + self.projection_bias
-        return found
+        return self.product(joined, self.projection) + self.projection_bias
 
     def scores(self, memory: EntityMemory, span: Floats, classes: npt.NDArray[np.int64], constant: Floats) -> Floats:
         """Scores of all entities and, last, of a new one, (entities + 1,)."""
@@ -174,11 +176,11 @@ class ClusterScorer:
             pairs = np.zeros((len(memory), len(self.pair)), np.float32)
             np.multiply(memory.means, span, out=pairs[:, : self.size])
             pairs[np.arange(len(memory)), classes + self.pair_places] = 1
-            hidden = pairs @ self.pair
+            hidden = self.product(pairs, self.pair)
             hidden += memory.shares
             hidden += span @ self.mention + constant
             np.maximum(hidden, 0, out=hidden)
-            found[:-1] = hidden @ self.output + self.output_bias[0]
+            found[:-1] = self.product(hidden, self.output)[:, 0] + self.output_bias[0]
         return found
 
     def assign(

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from incoref.detector import ActionScorer, Floats, Step, decode
+from incoref.detector import ActionScorer, Step, decode
 from incoref.features import facts_of
 from incoref.memory import ClusterScorer, Decision, EntityMemory
+from incoref.products import Floats, Product
 from incoref.subwords import Utterance
 
 UNKNOWN_GENRE = "unknown"
@@ -84,8 +85,9 @@ class Heads:
         weights: Mapping[str, npt.NDArray[np.floating[Any]]],
         names: HeadNames,
         temperatures: Temperatures | None = None,
+        product: Product = np.matmul,
     ) -> Heads:
-        """From arrays named ``detector.…`` and ``clusterer.…``."""
+        """From arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products."""
 
         def part(prefix: str) -> dict[str, Floats]:
             return {
@@ -95,8 +97,8 @@ class Heads:
             }
 
         return cls(
-            ActionScorer(part("detector."), ("genre", "scheme", "width")),
-            ClusterScorer(part("clusterer."), ("genre", "scheme")),
+            ActionScorer(part("detector."), ("genre", "scheme", "width"), product),
+            ClusterScorer(part("clusterer."), ("genre", "scheme"), product),
             names,
             temperatures or Temperatures(),
         )

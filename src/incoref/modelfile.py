@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from incoref.detector import Floats
 from incoref.encoder import Encoder, EncoderState
 from incoref.errors import IncorefError
 from incoref.model import UNKNOWN_GENRE, BlockResult, HeadNames, Heads, ReadingState, Temperatures
+from incoref.products import Floats, ThreadedProduct
 from incoref.subwords import NO_WORD, Subwords, SubwordTokenizer, Utterance, blocks_of, joined
 from incoref.windows import WindowSizes
 
@@ -101,7 +101,8 @@ class Model:
             weights = load_file(place / "head.safetensors")
         except Exception as error:  # safetensors raises an exception class of its own without a public base
             raise IncorefError(f"{place / 'head.safetensors'}: can't be read: {error}") from error
-        return cls(place, config, tokenizer, encoder, Heads.from_weights(weights, config.names, config.temperatures))
+        heads = Heads.from_weights(weights, config.names, config.temperatures, ThreadedProduct(threads))
+        return cls(place, config, tokenizer, encoder, heads)
 
     @cached_property
     def fingerprint(self) -> str:
