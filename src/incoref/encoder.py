@@ -25,17 +25,43 @@ _CAPACITY_STEP = 128
 _HIDDEN = np.float32(-1e9)
 
 
+class _Graph:
+    """``encoder.onnx`` in ONNX Runtime, and what it says of itself."""
+
+    def __init__(self, path: Path, threads: int) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        try:
+            self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime raises classes of its own that share no base
+            raise IncorefError(f"{path}: ONNX Runtime can't load this encoder: {error}") from error
+        inputs = {item.name: item for item in self.session.get_inputs()}
+        self.past = [name for name in inputs if name.startswith("past.")]
+        heads, _, width = inputs[self.past[0]].shape
+        self.heads, self.head_width = int(heads), int(width)
+        self.width = int(self.session.get_outputs()[0].shape[1])
+
+
 class _Cache:
     """Keys and values of a window, (2 x layers, heads, capacity, width of a head), filled from the front.
 
-    The graph writes new ones into their places. Places are claimed first, so that no two readers write to the same.
+    The graph writes new ones into their places. Places are claimed first, so that no two readers write to the same,
+    and whoever has claimed the last places is the only one who runs the graph on this memory.
     """
 
-    def __init__(self, shape: tuple[int, int, int], places: int) -> None:
-        parts, heads, width = shape
+    def __init__(self, graph: _Graph, places: int) -> None:
+        self._graph = graph
         capacity = -(-places // _CAPACITY_STEP) * _CAPACITY_STEP
         # Places without a key are masked; zeros, because no mask hides a NaN.
-        self.values: Floats = np.zeros((parts, heads, capacity, width), np.float32)
+        self.values: Floats = np.zeros((len(graph.past), graph.heads, capacity, graph.head_width), np.float32)
+        self._binding = graph.session.io_binding()
+        for name, values in zip(graph.past, self.values, strict=True):
+            # The same memory on both sides: the graph then has nothing to copy, only the new places to write.
+            memory = onnxruntime.OrtValue.ortvalue_from_numpy(values)
+            self._binding.bind_ortvalue_input(name, memory)
+            self._binding.bind_ortvalue_output(name.replace("past.", "present.", 1), memory)
         self._claimed = 0
         self._lock = Lock()
 
@@ -49,11 +75,26 @@ class _Cache:
             if self._claimed == used and used + added <= self.capacity:
                 self._claimed += added
                 return self
-        parts, heads, _, width = self.values.shape
-        twin = _Cache((parts, heads, width), used + added)
+        twin = _Cache(self._graph, used + added)
         twin.values[:, :, :used] = self.values[:, :, :used]
         twin._claimed = used + added
         return twin
+
+    def run(self, blocks: Sequence[Ints], used: int) -> Floats:
+        """Vectors of blocks after ``used`` places; writes their keys and values into the places claimed for them."""
+        ids = np.concatenate(blocks)
+        mask = np.full((len(ids), self.capacity), _HIDDEN)
+        mask[:, :used] = 0
+        end = used
+        for block in blocks:
+            mask[end - used :, end : end + len(block)] = 0
+            end += len(block)
+        vectors = np.empty((len(ids), self._graph.width), np.float32)
+        for name, value in (("ids", ids), ("places", np.arange(used, end)), ("mask", mask)):
+            self._binding.bind_cpu_input(name, value)
+        self._binding.bind_ortvalue_output("vectors", onnxruntime.OrtValue.ortvalue_from_numpy(vectors))
+        self._graph.session.run_with_iobinding(self._binding)
+        return vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +116,11 @@ class EncoderState:
 
 class Encoder:
     def __init__(self, path: Path, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        try:
-            self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime raises classes of its own that share no base
-            raise IncorefError(f"{path}: ONNX Runtime can't load this encoder: {error}") from error
+        self._graph = _Graph(path, threads)
         self.sizes, self.start_symbol = sizes, start_symbol
-        inputs = {item.name: item for item in self._session.get_inputs()}
-        self._past = [name for name in inputs if name.startswith("past.")]
-        self._present = [name.replace("past.", "present.", 1) for name in self._past]
-        heads, _, width = inputs[self._past[0]].shape
-        self._shape = (len(self._past), int(heads), int(width))
-        self._width = int(self._session.get_outputs()[0].shape[1])
 
     def start(self) -> EncoderState:
-        return EncoderState((), _Cache(self._shape, 0), 0)
+        return EncoderState((), _Cache(self._graph, 0), 0)
 
     def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it."""
@@ -105,7 +133,7 @@ class Encoder:
         if not state.blocks:
             return self._open((), block)
         cache = state.cache.claim(state.used, len(block))
-        vectors = self._run([block], cache.values, state.used)
+        vectors = cache.run([block], state.used)
         return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
 
     def rebuilt(self, blocks: Sequence[Ints], opened: int = 1) -> EncoderState:
@@ -124,28 +152,6 @@ class Encoder:
         """A new window: the start symbol, context and a block, in one pass."""
         blocks = (*context, block)
         used = 1 + sum(len(b) for b in blocks)
-        cache = _Cache(self._shape, used).claim(0, used)
-        vectors = self._run([np.array([self.start_symbol]), *blocks], cache.values, 0)
+        cache = _Cache(self._graph, used).claim(0, used)
+        vectors = cache.run([np.array([self.start_symbol]), *blocks], 0)
         return vectors[used - len(block) :], EncoderState(blocks, cache, used, len(blocks))
-
-    def _run(self, blocks: Sequence[Ints], cache: Floats, used: int) -> Floats:
-        """Vectors of blocks after ``used`` places; writes their keys and values into the places that follow."""
-        ids = np.concatenate(blocks)
-        places = np.arange(used, used + len(ids))
-        mask = np.full((len(ids), cache.shape[2]), _HIDDEN)
-        mask[:, :used] = 0
-        end = used
-        for block in blocks:
-            mask[end - used :, end : end + len(block)] = 0
-            end += len(block)
-        vectors = np.empty((len(ids), self._width), np.float32)
-        binding = self._session.io_binding()
-        for name, value in (("ids", ids), ("places", places), ("mask", mask)):
-            binding.bind_cpu_input(name, value)
-        for past, present, values in zip(self._past, self._present, cache, strict=True):
-            # The same memory on both sides: the graph then has nothing to copy, only the new places to write.
-            binding.bind_input(past, "cpu", 0, np.float32, values.shape, values.ctypes.data)
-            binding.bind_output(present, "cpu", 0, np.float32, values.shape, values.ctypes.data)
-        binding.bind_output("vectors", "cpu", 0, np.float32, vectors.shape, vectors.ctypes.data)
-        self._session.run_with_iobinding(binding)
-        return vectors
