@@ -19,7 +19,7 @@ from incoref.transcript import LiveEntity
 
 POLICIES = ("none", "lru", "dual", "icoref")
 DEFAULT_POLICY = "dual"
-DEFAULT_MAX_ENTITIES = 500
+DEFAULT_MAX_ENTITIES = 1000
 DEFAULT_IDLE = 600
 
 
@@ -27,7 +27,7 @@ DEFAULT_IDLE = 600
 class Eviction:
     policy: str = DEFAULT_POLICY
     max_entities: int | None = None
-    """At most so many entities are kept; when not given, 500 for ``lru`` and ``dual``."""
+    """At most so many entities are kept; when not given, 1000 for ``lru`` and ``dual``."""
     idle: int = DEFAULT_IDLE
     """Tokens, for ``icoref``."""
 

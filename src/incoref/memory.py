@@ -79,6 +79,15 @@ class EntityMemory:
         self._means[new], self._shares[new], self._type_scores[new], self._counts[new] = mean, share, types, 1
         self._length += 1
 
+    def without_shares(self) -> EntityMemory:
+        """What must be kept to go back to this memory: ``ClusterScorer.restored`` computes its shares again."""
+        twin = EntityMemory.__new__(EntityMemory)
+        twin._length = self._length
+        twin._means, twin._shares = self._means, self._shares[:0].copy()
+        twin._type_scores, twin._counts = self._type_scores, self._counts
+        twin.facts, twin.participants = self.facts, self.participants
+        return twin
+
     def kept(self, numbers: Sequence[int]) -> EntityMemory:
         """These entities alone, renumbered in this order; what the others took is free."""
         order = list(numbers)
@@ -209,14 +218,19 @@ class ClusterScorer:
         memory.facts.add(facts, entity)
 
     def restored(
-        self, means: Floats, counts: npt.NDArray[np.int64], type_scores: Floats, facts: EntityFacts
+        self,
+        means: Floats,
+        counts: npt.NDArray[np.int64],
+        type_scores: Floats,
+        facts: EntityFacts,
+        participants: Mapping[str, int],
     ) -> EntityMemory:
-        """The memory with these entities, as it was when they were saved."""
+        """The memory with these entities, as it was when they were saved or left."""
         memory = self.empty()
         for mean, types in zip(means, type_scores, strict=True):
             memory.found(mean, mean @ self.entity, types)
         memory.counts[:] = counts
-        memory.facts = facts
+        memory.facts, memory.participants = facts, dict(participants)
         return memory
 
     def merged(self, memory: EntityMemory, one: int, other: int) -> EntityMemory:

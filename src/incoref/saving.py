@@ -133,8 +133,8 @@ def _state(model: Model, saved: Saved) -> SessionState:
     rows = [_row(row) for row in fields["facts"]]
     facts = EntityFacts.from_rows(rows, fields["mentions"])
     counts = np.array([row.count for row in rows], np.int64)
-    memory = model.heads.clusters.restored(tensors["means"], counts, tensors["types"], facts)
-    memory.participants = dict(fields["participants"])
+    clusters = model.heads.clusters
+    memory = clusters.restored(tensors["means"], counts, tensors["types"], facts, fields["participants"])
     ends = np.cumsum(fields["window"]["lengths"], dtype=np.int64)
     blocks = np.split(tensors["window"].astype(np.int64), ends[:-1]) if len(ends) else []
     tokens, sentences, turn, speaker = fields["reading"]

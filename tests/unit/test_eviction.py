@@ -39,7 +39,7 @@ def test_icoref_forgets_the_idle_and_lone_ones_sooner() -> None:
 
 def test_the_default_is_bounded() -> None:
     policy = Eviction()
-    assert len(policy.evicted(entities(*[(1, 0)] * 5000), 10)) == 4500
+    assert len(policy.evicted(entities(*[(1, 0)] * 5000), 10)) == 4000
 
 
 @given(
