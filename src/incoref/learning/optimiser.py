@@ -58,4 +58,4 @@ def set_rates(optimiser: torch.optim.Optimizer, step: int, steps: int) -> None:
 def rate_share(step: int, steps: int, warmup: float) -> float:
     """Share of the highest rate at a step, when the rate grows in the first ``warmup`` of all steps."""
     growing = max(1.0, warmup * steps)
-    return min((step + 1) / growing, (steps - step) / max(1.0, steps - growing))
+    return min(1.0, (step + 1) / growing, (steps - step) / max(1.0, steps - growing))
