@@ -21,6 +21,7 @@ PARTS = "parts"
 TANGLED = "mentions that cross another of their entity, whose ends are exchanged"
 
 
+_ENCODED = re.compile(r"%(?=[0-9A-Fa-f]{2})")
 _PARTS = re.compile(r"\d{1,9}:\d{1,9}(?:,\d{1,9}:\d{1,9})+")
 
 
@@ -107,3 +108,9 @@ def whole_numbers(entities: Iterable[Entity]) -> dict[str, str]:
     if all(id.isascii() and id.isdecimal() and (id == "0" or id[0] != "0") for id in ids):
         return {id: id for id in ids}
     return {id: str(number) for number, id in enumerate(ids)}
+
+
+def percent_encoded(text: str, breaking: re.Pattern[str]) -> str:
+    """The text with what breaks a format, or would be taken for this encoding, as ``%`` and two digits a byte."""
+    text = _ENCODED.sub("%25", text)
+    return breaking.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)

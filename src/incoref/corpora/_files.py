@@ -45,22 +45,26 @@ def files_in(directory: Path, wanted: Callable[[Path], bool]) -> list[Path]:
 
 
 @contextmanager
-def _as_incoref_error(path: Path) -> Iterator[None]:
+def _faults_of_files(path: Path) -> Iterator[None]:
+    """What can go wrong with a file, as an error of ours."""
     try:
         yield
     except OSError as error:
         raise IncorefError(f"{path}: {error.strerror or error}") from error
+    except UnicodeEncodeError as error:
+        character = ascii(error.object[error.start])
+        raise IncorefError(f"{path}: UTF-8 has no place for {character}, half a character in the text") from error
 
 
 def write_file(path: Path, pieces: Iterable[str]) -> None:
     """Write all pieces or nothing: a temporary file beside the target takes its place only when complete."""
-    with _as_incoref_error(path):
+    with _faults_of_files(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(descriptor)
     unfinished = Path(name)
     try:
-        with _as_incoref_error(path):
+        with _faults_of_files(path):
             with unfinished.open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(pieces)
             _give_usual_rights(unfinished)
@@ -72,11 +76,11 @@ def write_file(path: Path, pieces: Iterable[str]) -> None:
 
 def write_directory(path: Path, files: Iterable[tuple[str, str]]) -> None:
     """Write named files into a directory, all or none of them; files already there keep their place."""
-    with _as_incoref_error(path):
+    with _faults_of_files(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        with _as_incoref_error(path):
+        with _faults_of_files(path):
             names = []
             for name, content in files:
                 (workplace / name).write_text(content, encoding="utf-8", newline="\n")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from incoref.types import Attributes, Document
+from incoref.types import Attributes, Document, Mention
 
 TOKEN_ATTRIBUTES, SENTENCE_ATTRIBUTES, MENTION_ATTRIBUTES, DOCUMENT_ATTRIBUTES = (
     f"attributes of {what}" for what in ("tokens", "sentences", "mentions", "documents")
@@ -83,10 +83,8 @@ class Losses:
         mentions = list(document.mentions)
         self.add("entities without a mention", sum(not entity.mentions for entity in document.entities))
         self.add("names of entities", sum(entity.name is not None for entity in document.entities))
-        self.add(
-            "confidences of mentions",
-            sum(m.confidence is not None or m.mention_confidence is not None for m in mentions),
-        )
+        self.add("speakers whom an entity is", sum(entity.speaker is not None for entity in document.entities))
+        self.add("confidences of mentions", sum(_is_predicted(mention) for mention in mentions))
         if not keeps.types:
             self.add("types of mentions", sum(m.type is not None for m in mentions))
         other = sum(
@@ -108,6 +106,10 @@ class Losses:
                     lost.update(names)
                     count += 1
         self.add(what, count, lost)
+
+
+def _is_predicted(mention: Mention) -> bool:
+    return (mention.confidence, mention.mention_confidence, mention.new, mention.runners_up) != (None, None, None, ())
 
 
 def is_space_joined(document: Document) -> bool:

@@ -31,7 +31,9 @@ META = "meta::"
 CACHE_SIZE = 1 << 15
 """Words and relations whose attributes are kept for reuse: it saves time and, in the documents, memory."""
 
-_SPECIAL = ("newdoc", "global.", META)
+SPECIAL_COMMENTS = ("newdoc", "global.", META)
+"""Comments that are not about the sentence they stand before begin so."""
+
 _GUM_NAME = re.compile(r"GUM_([a-z]+)_")
 _FIRST_NUMBER = re.compile(r"(\d{1,9})(\.?)")
 
@@ -122,7 +124,7 @@ class _Reader:
         self._scheme.start()
 
     def take_comment(self, name: str, value: str, line: int) -> None:
-        if name.startswith(_SPECIAL):
+        if name.startswith(SPECIAL_COMMENTS):
             if name == "newdoc id":
                 self._name = value
             elif name.startswith("global."):
@@ -163,7 +165,7 @@ class _Reader:
                     gap = ""
                     fields.remove("SpaceAfter=No")
                 if fields:
-                    attributes += _misc(fields)
+                    attributes += misc_attributes(fields)
             if odd.pending:
                 attributes += odd.release()
             if odd.range_end:
@@ -299,7 +301,7 @@ def _syntactic(head: str, deprel: str, deps: str) -> Attributes:
     return tuple([pair for pair in pairs if pair[1] != "_"])
 
 
-def _misc(fields: list[str]) -> Attributes:
+def misc_attributes(fields: list[str]) -> Attributes:
     """Fields of MISC as attributes; one without a name of its own joins the others in ``misc``."""
     named: dict[str, str] = {}
     rest = []

@@ -16,13 +16,25 @@ from incoref.corpora._losses import (
     TOKEN_ATTRIBUTES,
     Losses,
 )
-from incoref.corpora._ud import COLUMNS, EMPTY, EMPTY_BEFORE, META, MISC, PARAGRAPH_GAP, RANGE, RESERVED, comment_of
+from incoref.corpora._ud import (
+    COLUMNS,
+    EMPTY,
+    EMPTY_BEFORE,
+    META,
+    MISC,
+    PARAGRAPH_GAP,
+    RANGE,
+    SPECIAL_COMMENTS,
+    comment_of,
+    genre_of,
+    misc_attributes,
+)
 from incoref.types import Attributes, Document, Sentence
 
 BREAKING = re.compile(r"[\t\n\r]+")
 """What no cell of a table can hold."""
 
-_NOT_IN_MISC = re.compile(r"[|\t\n\r]")
+_NOT_IN_MISC = re.compile(r"[|\t\n\r]|^Entity=|^SpaceAfter=No$|^\s*_?\s*$|\s$")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _RANGE_ROW = re.compile(r"(\d{1,9})-(\d{1,9})((?:\t[^\t\n]*){9})")
 _EMPTY_ROW = re.compile(r"\d{1,9}((?:\.\d{1,9})(?:\t[^\t\n]*){9})")
@@ -77,6 +89,7 @@ class Writer:
         for name, value in globals.items():
             yield self.comment(name, value, DOCUMENT_ATTRIBUTES) + "\n"
         pairs = [pair for pair in document.attributes if not pair[0].startswith("global.")]
+        self._losses.add("genres", int(document.genre is None and genre_of(document.id) is not None))
         if document.genre is not None:
             place = next((at for at, (name, _) in enumerate(pairs) if name > "genre"), len(pairs))
             pairs.insert(place, ("genre", document.genre))
@@ -93,7 +106,10 @@ class Writer:
             if speaker is not None and (name == "addressee" or name == "text"):
                 yield self.comment("speaker", speaker, SPEAKERS) + "\n"
                 speaker = None
-            yield self.comment(name, value, SENTENCE_ATTRIBUTES) + "\n"
+            if name == "speaker" or name.startswith(SPECIAL_COMMENTS):
+                self._losses.add(SENTENCE_ATTRIBUTES, 1, [name])
+            else:
+                yield self.comment(name, value, SENTENCE_ATTRIBUTES) + "\n"
         if speaker is not None:
             yield self.comment("speaker", speaker, SPEAKERS) + "\n"
         if not has_text:
@@ -131,15 +147,15 @@ class Writer:
                     fields = self._misc(named)
             gap = starts[number] - end
             if not gap and number > range_end:
-                fields.append("SpaceAfter=No")
+                _insert(fields, "SpaceAfter=No")
             elif number < len(tokens) and gap and (gap > 1 or text[end] != " "):
                 self._spacing_kept = False
             mark = marks.get(count + number - 1)
             if extra:
                 further = f"\t{mark or '_'}{further}"
             elif mark:
-                fields.append(f"Entity={mark}")
-            misc = "_" if not fields else fields[0] if len(fields) == 1 else "|".join(sorted(fields))
+                _insert(fields, f"Entity={mark}")
+            misc = "|".join(fields) if fields else "_"
             yield f"{base + number}\t{word}\t{columns}\t{misc}{further}\n"
             if empty:
                 yield self._empty_nodes(empty, base + number)
@@ -153,15 +169,14 @@ class Writer:
         return "\t".join(values[: len(COLUMNS)]), "".join(f"\t{value}" for value in values[len(COLUMNS) :])
 
     def _misc(self, named: dict[str, str]) -> list[str]:
-        """Attributes as fields of MISC."""
-        fields = []
+        """Attributes as fields of MISC: those that the reader would make of these fields again."""
+        fields: list[str] = []
         for name, value in named.items():
-            if name == MISC and value and not BREAKING.search(value):
-                fields.extend(value.split("|"))
-            elif name in RESERVED or not value or "=" in name or _NOT_IN_MISC.search(name + value):
+            made = value.split("|") if name == MISC else [f"{name}={value}"]
+            if any(_NOT_IN_MISC.search(field) for field in made) or misc_attributes(made) != ((name, value),):
                 self._losses.add(TOKEN_ATTRIBUTES, 1, [name])
             else:
-                fields.append(f"{name}={value}")
+                fields += made
         return fields
 
     def _range(self, row: str, number: int, words_left: int) -> tuple[str, int]:
@@ -182,6 +197,12 @@ class Writer:
             else:
                 written.append(f"{number}{found[1]}{self._padding}\n")
         return "".join(written)
+
+
+def _insert(fields: list[str], field: str) -> None:
+    """Put a field of MISC where the alphabet wants it, if the others are in its order."""
+    place = next((at for at, other in enumerate(fields) if other > field), len(fields))
+    fields.insert(place, field)
 
 
 def _starts_paragraph(sentence: Sentence) -> bool:

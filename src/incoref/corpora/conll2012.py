@@ -276,15 +276,16 @@ def _number_of_arguments(sentence: Sentence) -> int:
 def _spell(attributes: Attributes, speaker: str | None, width: int) -> tuple[str, list[str]]:
     """What stands between word and coreference, and the names of attributes that can't stand there as they are."""
     named = dict(attributes)
-    speaker = named.get(SPEAKER, speaker)
     values = [(name, named.get(name, ""), filler) for name, filler in zip(_NAMES, _FILLERS, strict=True)]
-    values.insert(5, (SPEAKER, speaker or "", "-"))
-    arguments = named[ARGUMENTS].split("\t") if ARGUMENTS in named else []
-    arguments += ["*"] * (width - len(arguments))
+    values.insert(5, (SPEAKER, named.get(SPEAKER, speaker) or "", "-"))
     row, lost = [], []
-    for name, value, filler in (*values, *((ARGUMENTS, argument, "*") for argument in arguments)):
+    for name, value, filler in values:
         cell = _WHITE_SPACE.sub("_", value)
-        if cell != value or (value in _SAYS_NOTHING and value not in ("", filler)) or (value == filler != "*"):
+        if cell != value or (value and value in _SAYS_NOTHING):
             lost.append(name)
-        row.append("\t" + (cell or filler))
-    return "".join(row), lost
+        row.append(filler if cell in _SAYS_NOTHING else cell)
+    arguments = named[ARGUMENTS].split("\t") if ARGUMENTS in named else []
+    row += [_WHITE_SPACE.sub("_", argument) or "*" for argument in arguments] + ["*"] * (width - len(arguments))
+    if arguments and row[len(values) :] != arguments:
+        lost.append(ARGUMENTS)
+    return "".join(f"\t{cell}" for cell in row), lost

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import unquote
 
 from incoref.corpora import _ud
 from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, Span
-from incoref.corpora._brackets import PARTS, TANGLED, Bracket, cells, joined, parts_of, tangled
+from incoref.corpora._brackets import PARTS, TANGLED, Bracket, cells, joined, parts_of, percent_encoded, tangled
 from incoref.corpora._losses import Keeps, Losses
 from incoref.corpora._ud_writing import BREAKING, Writer
 from incoref.errors import FormatError
@@ -24,8 +25,8 @@ TYPE_FIELDS = ("etype", "type")
 """Names of the field that is a mention's type."""
 
 _BRACKET = re.compile(r"\(([^()]+)(\))?|([^()]+)\)")
-_ID_BREAKING = re.compile(r"[-()|\[\]%\s]")
-_FIELD_BREAKING = re.compile(r"[-()|\t\n\r]")
+_ID_BREAKING = re.compile(r"[-()|\[\]\s]")
+_FIELD_BREAKING = re.compile(r"[-()|\t\n\r]|\s$")
 _LAST_BREAKING = re.compile(r"[()|\t\n\r]|^-|\s$")
 _PART = re.compile(r"(.+)\[(\d{1,4})/(\d{1,4})\]")
 
@@ -108,6 +109,8 @@ class _Entities:
 
     def finish(self) -> tuple[list[Span], Attributes]:
         spans = self._brackets.finish()
+        if any("%" in span.entity for span in spans):
+            spans = [span._replace(entity=unquote(span.entity)) for span in spans]
         return (_with_parts_joined(spans, self._path) if self._in_parts else spans), NO_ATTRIBUTES
 
 
@@ -188,8 +191,8 @@ def _brackets(document: Document, names: list[str], losses: Losses) -> list[Brac
     spelt: dict[tuple[str | None, Attributes], str] = {}
     brackets = []
     for entity in document.entities:
-        id = _ID_BREAKING.sub(_percent, entity.id) or "_"
-        losses.add("entity ids that had to be changed", int(id != entity.id))
+        id = percent_encoded(entity.id, _ID_BREAKING) or "_"
+        losses.add("entity ids that are empty", int(not entity.id))
         for mention in entity.mentions:
             key = (mention.type, mention.attributes)
             fields = spelt.get(key)

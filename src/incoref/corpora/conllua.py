@@ -15,10 +15,11 @@ from dataclasses import replace
 from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from incoref.corpora import _ud
 from incoref.corpora._assemble import NO_ATTRIBUTES, Span
-from incoref.corpora._brackets import PARTS, Bracket, cells, joined, parts_of, tangled
+from incoref.corpora._brackets import PARTS, Bracket, cells, joined, parts_of, percent_encoded, tangled
 from incoref.corpora._losses import DOCUMENT_ATTRIBUTES, MENTION_ATTRIBUTES, Keeps, Losses
 from incoref.corpora._ud_writing import Writer
 from incoref.errors import FormatError
@@ -32,6 +33,7 @@ NON_REFERRING = "non-referring"
 """Attribute of a document: the markables that don't refer, each as first token, end, fields (``3:5:EntityID=…``)."""
 
 _ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
+_OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
 _BRACKET = re.compile(r"\(([^()]*)(\))?|([^()]*)\)")
 _BREAKING = re.compile(r"[()|@\s]")
 _MARKABLE_FIELD = re.compile(r"MarkableID=([^|]+)")
@@ -92,7 +94,7 @@ class _Identity:
                 path=self._path,
                 line=line,
             )
-        columns = [cells[place].strip() or "_" for place in self._places]
+        columns = [cells[place] or "_" for place in self._places]
         mark = cells[self._identity].strip()
         further = NO_ATTRIBUTES
         if len(cells) > 11:
@@ -109,7 +111,7 @@ class _Identity:
             at = found.end()
             opening, single, closing = found.groups()
             if opening is None:
-                self._close(closing, token + 1, line)
+                self._close(unquote(closing), token + 1, line)
                 continue
             self._open(opening.rstrip("@"), token, line)
             if single:
@@ -127,14 +129,16 @@ class _Identity:
         attributes = []
         for field in fields.split("|"):
             name, _, value = field.partition("=")
-            plain = name.replace("_", "").lower()
+            value = unquote(value) if "%" in value else value
+            plain = _plain(name)
             if plain == "entityid":
                 entity = value
-            elif name == _TYPE and value:
-                type = value
+            elif plain == "markableid":
+                markable = value
+                attributes.append((_MARKABLE, value))
+            elif plain == "type":
+                type = value or None
             else:
-                if plain == "markableid":
-                    markable = value
                 attributes.append((name, value))
         if not entity:
             raise FormatError(f"a markable without EntityID: '({fields}'", path=self._path, line=line)
@@ -208,27 +212,25 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
 def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
     """The mentions, each with a markable's id of its own."""
     given = {value for mention in document.mentions for name, value in mention.attributes if name == _MARKABLE}
-    fresh = (id for number in count(1) if (id := f"markable_{number}") not in given)
+    fresh = (name for number in count(1) if (name := f"markable_{number}") not in given)
     used: set[str] = set()
     for entity in document.entities:
-        id = _safe(entity.id) or "_"
-        id = f"{id}_" if id.endswith(_PSEUDO) else id
+        id = f"{entity.id}_" if entity.id.endswith(_PSEUDO) or not entity.id else entity.id
         losses.add("entity ids that had to be changed", int(id != entity.id))
         for mention in entity.mentions:
             attributes = dict(mention.attributes)
             attributes.pop(PARTS, None)
-            markable = _safe(attributes.pop(_MARKABLE, ""))
+            markable = attributes.pop(_MARKABLE, "")
             if not markable or markable in used:
                 losses.add(MENTION_ATTRIBUTES, int(bool(markable)), [_MARKABLE])
                 markable = next(fresh)
             used.add(markable)
-            lost = [name for name, value in attributes.items() if not _is_field(name, value)]
-            lost += [_TYPE] if mention.type is not None and not _is_field(_TYPE, mention.type) else []
-            losses.add(MENTION_ATTRIBUTES, int(bool(lost)), lost)
-            kept = [(_MARKABLE, markable), *((name, value) for name, value in attributes.items() if name not in lost)]
-            fields = _fields(id, mention.type, tuple(kept))
+            kept = [pair for pair in attributes.items() if _is_field_name(pair[0])]
+            losses.add(MENTION_ATTRIBUTES, int(len(kept) < len(attributes)), attributes.keys() - dict(kept).keys())
+            losses.add("types of mentions", int(mention.type == ""))
+            fields = _fields(id, mention.type, ((_MARKABLE, markable), *kept))
             for first, end in parts_of(mention):
-                yield Bracket(first, end, f"({fields}", f"{markable})")
+                yield Bracket(first, end, f"({fields}", f"{percent_encoded(markable, _BREAKING)})")
 
 
 def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
@@ -243,14 +245,14 @@ def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
 
 
 def _fields(entity: str, type: str | None, attributes: Attributes) -> str:
-    pairs = [(_ENTITY, entity), *attributes, *([(_TYPE, type)] if type is not None else [])]
-    return "|".join(f"{name}={_safe(value)}" for name, value in pairs)
+    pairs = [(_ENTITY, entity), *attributes, *([(_TYPE, type)] if type else [])]
+    return "|".join(f"{name}={percent_encoded(value, _BREAKING)}" for name, value in pairs)
 
 
-def _is_field(name: str, value: str) -> bool:
-    return bool(name and value) and "=" not in name and not _BREAKING.search(name + value)
+def _is_field_name(name: str) -> bool:
+    return bool(name) and "=" not in name and not _BREAKING.search(name) and _plain(name) not in _OWN_FIELDS
 
 
-def _safe(value: str) -> str:
-    """Without the characters that mean something here."""
-    return _BREAKING.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), value)
+def _plain(name: str) -> str:
+    """A field's name without the differences that files make: EntityId, Markable_ID."""
+    return name.replace("_", "").lower()

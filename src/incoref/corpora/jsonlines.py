@@ -64,14 +64,14 @@ def _document(data: dict[str, Any]) -> Document:
         sentences.append(sentence)
         at = sentence.end + 1
     total = sum(map(len, rows))
-    genre = data.get("genre")
+    genre = data.get("genre", genre_of(name))
     extra = tuple((key, _as_attribute(value)) for key, value in data.items() if key not in _KEYS)
     return assemble(
         name,
         "\n".join(" ".join(words) for words in rows),
         sentences,
         _spans(data.get("clusters", []), total),
-        genre if isinstance(genre, str) else genre_of(name),
+        genre if isinstance(genre, str) else None,
         extra,
     )
 

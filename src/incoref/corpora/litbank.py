@@ -13,7 +13,8 @@ from incoref.corpora._losses import Keeps, Losses
 from incoref.types import Document
 
 _WIDTH = 13
-_LAYOUT = conll2012.Layout(between="\t_" * (_WIDTH - 5), no_mention="", part="0", keeps=Keeps(speakers=False))
+_KEEPS = Keeps(speakers=False, document_attributes={conll2012.PART})
+_LAYOUT = conll2012.Layout(between="\t_" * (_WIDTH - 5), no_mention="", part="0", keeps=_KEEPS)
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:

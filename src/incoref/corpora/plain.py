@@ -104,4 +104,6 @@ def write_lines(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
             if document.text[at:start] != (TURN_GAP if at else ""):
                 losses.add(SPACING)
             at = end
+        if not lines:
+            lines.append({"id": document.id, "text": document.text})
         yield from (json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

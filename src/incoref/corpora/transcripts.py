@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -70,8 +71,10 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
 def read_subtitles(text: str, path: Path | str) -> Iterator[Document]:
     """The one document of an SRT or WebVTT file, named after the file."""
     turns: list[tuple[str | None, list[_Piece]]] = []
-    for appears, disappears, lines in _cues(text, path):
-        for speaker, said, starts_turn in _spoken(lines):
+    cues = list(_cues(text, path))
+    names = _names(line for _, _, lines in cues for line in lines)
+    for appears, disappears, lines in cues:
+        for speaker, said, starts_turn in _spoken(lines, names):
             if not turns or starts_turn or (speaker is not None and speaker != turns[-1][0]):
                 turns.append((speaker, []))
             turns[-1][1].append(_Piece(said, appears, disappears))
@@ -134,24 +137,27 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
             block = []
 
 
-def _spoken(lines: Iterable[str]) -> Iterator[tuple[str | None, str, bool]]:
+def _names(lines: Iterable[str]) -> set[str]:
+    """Which words before a colon are names: those in capitals, or capitalised and there more than once."""
+    labels = Counter(label[0] for label in map(_labelled, lines) if label is not None and label[1])
+    return {name for name, count in labels.items() if name.isupper() or (count > 1 and name[0].isupper())}
+
+
+def _labelled(line: str) -> tuple[str, str] | None:
+    clean = _MARKUP.sub("", line)
+    dash = _DASH.match(clean)
+    return label_of(clean[dash.end() :] if dash else clean)
+
+
+def _spoken(lines: Iterable[str], names: set[str]) -> Iterator[tuple[str | None, str, bool]]:
     """Who says what in a subtitle (None: whoever spoke before), and whether someone new begins."""
     for line in lines:
         before, *voices = _VOICE.split(line)
-        said = [(None, before), *zip(voices[::2], voices[1::2], strict=True)] if voices else [_labelled(line)]
-        for speaker, words in said:
+        label = None if voices else _labelled(line)
+        said: list[tuple[str | None, str]] = [label] if label is not None and label[0] in names else [(None, before)]
+        for speaker, words in (*said, *zip(voices[::2], voices[1::2], strict=True)):
             clean = " ".join(html.unescape(_MARKUP.sub("", words)).split())
             dash = _DASH.match(clean) if speaker is None else None
             clean = clean[dash.end() :] if dash else clean
             if clean:
                 yield speaker and speaker.strip(), clean, dash is not None
-
-
-def _labelled(line: str) -> tuple[str | None, str]:
-    """A name before a colon counts in subtitles only where each of its words is capitalised."""
-    clean = _MARKUP.sub("", line)
-    dash = _DASH.match(clean)
-    label = label_of(clean[dash.end() :] if dash else clean)
-    if label is not None and label[1] and all(not word[0].islower() for word in label[0].split()):
-        return label
-    return None, line
