@@ -59,7 +59,7 @@ def write_xlnet(folder: Path) -> None:
     new_xlnet({**sizes, "dropout": 0.1}).save_pretrained(folder)
 
 
-def write_corpus(path: Path, documents: int, seed: int = 0, sentences: int = 5) -> None:
+def write_corpus(path: Path, documents: int, seed: int = 0, sentences: int = 4) -> None:
     """Random documents with OntoNotes' names."""
     made = [
         random_document(sentences, seed + i, f"{GENRES[i % len(GENRES)]}/text/00/text_{seed + i:04}")
@@ -87,8 +87,7 @@ clusterer_hidden = 14
 new_hidden = 6
 
 [training]
-epochs = 3
-checkpoint_minutes = 0.0001
+epochs = 2
 
 [[train]]
 path = "train.conll"
@@ -122,11 +121,10 @@ max_width = 5
 genres = ["bc", "nw"]
 
 [training]
-epochs = 3
+epochs = 2
 encoder_rate = 2e-5
 head_rate = 1e-4
 head_warmup = 0.0
-checkpoint_minutes = 0.0001
 
 [[train]]
 path = "train.conll"
@@ -140,8 +138,8 @@ drop_singletons = true
 def write_streaming_run(folder: Path, extra: str = "") -> Path:
     """A folder with an encoder, corpora and ``config.toml`` of the default model's kind."""
     write_bert(folder / "encoder")
-    write_corpus(folder / "train.conll", 6)
-    write_corpus(folder / "more.conll", 3, seed=50, sentences=8)
+    write_corpus(folder / "train.conll", 4)
+    write_corpus(folder / "more.conll", 2, seed=50, sentences=6)
     write_corpus(folder / "dev.conll", 2, seed=90)
     return _configuration(folder, STREAMING, extra)
 
@@ -149,7 +147,7 @@ def write_streaming_run(folder: Path, extra: str = "") -> Path:
 def write_paper_run(folder: Path, extra: str = "", mode: str = "paper", setting: str = "sent-inc") -> Path:
     """The same of the paper's kind."""
     write_xlnet(folder / "encoder")
-    write_corpus(folder / "train.conll", 6)
+    write_corpus(folder / "train.conll", 4)
     write_corpus(folder / "dev.conll", 2, seed=90)
     return _configuration(folder, PAPER.format(mode=mode, setting=setting), extra)
 

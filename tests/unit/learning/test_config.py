@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_training import PAPER, STREAMING
 
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
+from tiny_training import PAPER, STREAMING
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -47,7 +47,10 @@ def test_json_round_trip(tmp_path: Path, paper: str, kind: str) -> None:
         (STREAMING + "\n[training2]\n", "training2: Extra inputs"),
         (STREAMING.replace("epochs = 3", "epochs = 0"), r"training\.epochs: .*greater than 0"),
         (STREAMING + '\n[paper]\nmode = "paper"\n', 'the section paper is for kind = "paper"'),
-        (STREAMING.replace("types =", 'kind = "paper"\ntypes ='), 'not for kind = "paper": heads, types, encoder.window'),
+        (
+            STREAMING.replace("types =", 'kind = "paper"\ntypes ='),
+            'not for kind = "paper": heads, types, encoder.window',
+        ),
     ],
 )
 def test_faults_are_named(tmp_path: Path, text: str, fault: str) -> None:

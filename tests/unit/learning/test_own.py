@@ -7,13 +7,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import SIZES, TinyModels, random_document
 
 from incoref.learning.clusterer import clustering_loss, pairs_of
 from incoref.learning.own import OwnDecisions, own_clustering_loss, right_choices
 from incoref.learning.prediction import predict
 from incoref.learning.preparation import Clustering, Ints, annotate, numbered, read
 from incoref.model import Heads
+from tiny_models import SIZES, TinyModels, random_document
 
 entities = st.lists(st.integers(0, 4), max_size=12).map(numbered)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from tiny_models import WORDS, document, random_document
-from tiny_training import write_xlnet
 
 from incoref.errors import IncorefError
 from incoref.learning.paper_config import Mode, PaperConfig, Setting
@@ -14,6 +12,8 @@ from incoref.learning.paper_reading import read_paper, with_annotation, word_clu
 from incoref.subwords import SubwordTokenizer, Utterance
 from incoref.transitions import Action, Span
 from incoref.types import Document
+from tiny_models import WORDS, document, random_document
+from tiny_training import write_xlnet
 
 CLS, SEP = 3, 4
 

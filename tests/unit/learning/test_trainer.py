@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tiny_training import losses, write_paper_run, write_streaming_run
 
 from incoref.errors import IncorefError
 from incoref.learning.checkpoints import load_model
@@ -21,6 +20,7 @@ from incoref.learning.paper_checkpoint import load_paper_model
 from incoref.learning.reports import DevProgress, DevReport, Report, StepReport
 from incoref.learning.trainable import Loss
 from incoref.learning.trainer import Progress, Stopped, Trainer
+from tiny_training import losses, write_paper_run, write_streaming_run
 
 KINDS = ["streaming", "paper", "reference"]
 
@@ -80,8 +80,8 @@ def test_a_run_reports_logs_and_keeps_the_best(run_folder: Path) -> None:
     steps = [report for report in reports if isinstance(report, StepReport)]
     evaluations = [report for report in reports if isinstance(report, DevReport)]
     assert [report.step for report in steps] == list(range(steps[0].steps))
-    assert [report.epoch for report in evaluations] == [1, 2, 3]
-    assert sum(isinstance(report, DevProgress) for report in reports) == 3 * 2
+    assert [report.epoch for report in evaluations] == [1, 2]
+    assert sum(isinstance(report, DevProgress) for report in reports) == 2 * 2
     logged = [json.loads(line) for line in Path("out/log.jsonl").read_text(encoding="utf-8").splitlines()]
     assert logged == [report.to_json() for report in reports if not isinstance(report, DevProgress)]
     best = max(evaluations, key=lambda report: report.mean_f1)
@@ -101,21 +101,16 @@ def test_a_run_reports_logs_and_keeps_the_best(run_folder: Path) -> None:
 
 
 def test_the_loss_goes_down(run_folder: Path) -> None:
-    train("out", "training.epochs=8", "training.head_rate=0.01", "training.encoder_rate=0.001", "dev.0.limit=1")
+    train("out", "training.epochs=6", "training.head_rate=0.02", "training.encoder_rate=0.001", "dev.0.limit=1")
     found = [loss for _, _, loss in losses(Path("out"))]
-    assert np.mean(found[-6:]) < 0.9 * np.mean(found[:6])
+    assert np.mean(found[-4:]) < 0.9 * np.mean(found[:4])
 
 
-@pytest.mark.parametrize("stops", [(0, 1), (5, 9), (6, 12, 3), (100,)])
-def test_a_stopped_run_goes_on_bit_for_bit(run_folder: Path, stops: tuple[int, ...]) -> None:
-    """Also when it is asked to stop while it evaluates, which is when the first epoch has ended."""
-    options = ("training.average=0.9", "training.average_epochs=2", "training.epochs=2")
+def test_a_stopped_run_goes_on_bit_for_bit(run_folder: Path) -> None:
+    options = ("training.average=0.9", "training.average_epochs=2")
     train("out-whole", *options)
-    total = len(losses(Path("out-whole")))
-    for stop in stops:
-        if stop < total:
-            train("out-parts", *options, resume=True, stop_after=stop)
-            total -= stop
+    for stop in (0, 3, 2):
+        train("out-parts", *options, resume=True, stop_after=stop)
     train("out-parts", *options, resume=True)
     assert losses(Path("out-parts")) == losses(Path("out-whole"))
     for name in ("last/run.safetensors", "best/model.safetensors"):
@@ -158,9 +153,9 @@ def test_seeds_shuffle_and_initialise(streaming: Path) -> None:
 
 def test_an_epoch_visits_documents_by_their_share(streaming: Path) -> None:
     trainer = Trainer(configured("train.0.share=2", "train.1.share=0.5", "training.epochs=60"), Path("out"))
-    visits = [np.bincount(plan, minlength=9) for plan in trainer.plans]
-    assert all((counts[:6] == 2).all() and (counts[6:] <= 1).all() for counts in visits)
-    assert np.mean([counts[6:].mean() for counts in visits]) == pytest.approx(0.5, abs=0.15)
+    visits = [np.bincount(plan, minlength=6) for plan in trainer.plans]
+    assert all((counts[:4] == 2).all() and (counts[4:] <= 1).all() for counts in visits)
+    assert np.mean([counts[4:].mean() for counts in visits]) == pytest.approx(0.5, abs=0.15)
 
 
 def test_a_run_is_not_overwritten_nor_resumed_as_another(streaming: Path) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import document, random_utterances
-from tiny_training import write_corpus
 
 from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning import data
 from incoref.learning.config import CorpusConfig
+from tiny_models import document, random_utterances
+from tiny_training import write_corpus
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -168,10 +169,8 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_folder(
     previous = "0"
     for attempt, moment in enumerate(kills, start=1):
         left = moment
-        try:
+        with contextlib.suppress(Killed):
             write(str(attempt))
-        except Killed:
-            pass
         assert checkpoints.exists(folder)
         settled = checkpoints._settled(folder)
         texts = {(settled / name).read_text(encoding="utf-8") for name in "ab"}
