@@ -9,6 +9,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 
 demo: $(VENV)/.installed
 	@mkdir -p build/demo
+	$(BIN)/incoref resolve examples/story.txt
 	$(BIN)/incoref corpus stats examples/scoring/key.conll
 	$(BIN)/incoref convert examples/scoring/response.conll build/demo/response.conllu
 	$(BIN)/incoref score examples/scoring/key.conll build/demo/response.conllu
