@@ -24,6 +24,7 @@ from incoref.learning.authors_names import NEW_SCORE, gradients, load_authors_we
 from incoref.learning.chunks import plan
 from incoref.learning.definition import Reader, Recurrence, Run, run
 from incoref.learning.paper import PaperModel
+from incoref.learning.paper_batches import paper_batches
 from incoref.learning.paper_checkpoint import read_json, read_weights
 from incoref.learning.paper_config import Mode, PaperConfig, Setting
 from incoref.learning.paper_document import PaperDocument, number_entities
@@ -123,18 +124,18 @@ def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDoc
             if joined:
                 sentences, speakers = [_joined(sentences)], [_joined(speakers)]
             actions = tuple(Action(code) for code in described["gold_actions"])
-            found.append(
-                PaperDocument(
-                    sentences=tuple(map(tuple, sentences)),
-                    speakers=tuple(map(tuple, speakers)),
-                    genre=described["genre"],
-                    actions=actions,
-                    entity_of=number_entities([entity[span] for span in _mentions(actions)]),
-                    name=str(number),
-                )
+            document = PaperDocument(
+                sentences=tuple(map(tuple, sentences)),
+                speakers=tuple(map(tuple, speakers)),
+                genre=described["genre"],
+                actions=actions,
+                entity_of=number_entities([entity[span] for span in _mentions(actions)]),
+                name=str(number),
             )
-        except (KeyError, ValueError) as error:
-            raise FormatError(f"document {number}: {error!r} is missing or wrong", path=path) from error
+            paper_batches(document, config)  # replays the actions
+            found.append(document)
+        except (KeyError, IndexError, ValueError) as error:
+            raise FormatError(f"document {number} is not complete or not derivable: {error!r}", path=path) from error
     return found
 
 
@@ -143,7 +144,7 @@ def _joined(rows: Iterable[Sequence[int]]) -> list[int]:
 
 
 def _mentions(actions: Iterable[Action]) -> Iterable[tuple[int, int]]:
-    """The mentions of a derivation, in its order; whether its actions are legal is checked when it is replayed."""
+    """The mentions of a derivation, in its order; knows nothing of which actions are legal."""
     token, stack = 0, []
     for action in actions:
         if action is Action.ADVANCE:

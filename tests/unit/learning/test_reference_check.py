@@ -104,6 +104,10 @@ def test_a_folder_without_outputs_is_an_error(tmp_path: Path) -> None:
 
 
 def test_faults_in_a_folder_are_named(folder: Path) -> None:
+    for actions in ([2, 0], [0, 0], [1, 1]):
+        change(folder / "documents.json", 1, "gold_actions", value=actions)
+        with pytest.raises(FormatError, match=r"documents\.json: document 1 is not complete or not derivable"):
+            check_reference(folder)
     (folder / "documents.json").write_text("[")
     with pytest.raises(FormatError, match=r"documents\.json.*not JSON"):
         check_reference(folder)
