@@ -114,6 +114,7 @@ class ActionScorer:
             for i, name in enumerate(features)
         }
         self.bias = weights["hidden.linear.bias"]
+        self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output, self.output_bias = weights["output.weight"], weights["output.bias"]
         self.stack_lstm = _Lstm.of(weights, "stack_cell.", "")
         self.stack = np.ascontiguousarray(of_stack)
@@ -150,7 +151,7 @@ class _ChunkScoring:
         hidden += self._tokens[position]
         hidden += self._stack[-1][2]
         hidden += scorer.tables["width"][width]
-        np.maximum(hidden, 0, out=hidden)
+        np.maximum(hidden, scorer.zeros, out=hidden)
         found: list[float] = (scorer.output @ hidden + scorer.output_bias).tolist()
         return found
 
