@@ -96,6 +96,10 @@ class Heads:
                 if name.startswith(prefix)
             }
 
+        for name, known in (("genre", names.genres), ("scheme", names.schemes)):
+            rows = len(weights[f"detector.features.tables.{name}.weight"])
+            if rows != len(known):
+                raise ValueError(f"the weights have {rows} classes of {name}, the names are {', '.join(known)}")
         return cls(
             ActionScorer(part("detector."), ("genre", "scheme", "width"), product),
             ClusterScorer(part("clusterer."), ("genre", "scheme"), product),

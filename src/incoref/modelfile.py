@@ -101,7 +101,10 @@ class Model:
             weights = load_file(place / "head.safetensors")
         except Exception as error:  # safetensors raises an exception class of its own without a public base
             raise IncorefError(f"{place / 'head.safetensors'}: can't be read: {error}") from error
-        heads = Heads.from_weights(weights, config.names, config.temperatures, ThreadedProduct(threads))
+        try:
+            heads = Heads.from_weights(weights, config.names, config.temperatures, ThreadedProduct(threads))
+        except (KeyError, ValueError) as error:
+            raise IncorefError(f"{place / 'head.safetensors'}: does not go with config.json: {error}") from error
         return cls(place, config, tokenizer, encoder, heads)
 
     @cached_property

@@ -62,7 +62,11 @@ class SubwordTokenizer:
     def load(cls, path: Path | str) -> SubwordTokenizer:
         if not Path(path).is_file():
             raise IncorefError(f"{path}: no such tokenizer file")
-        return cls(Tokenizer.from_file(str(path)))
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises nothing more specific
+            raise IncorefError(f"{path}: not a tokenizer file: {error}") from error
+        return cls(tokenizer)
 
     def _id_of(self, *names: str) -> int:
         for name in names:
