@@ -6,7 +6,8 @@
 - ``icoref``: an entity with one mention that has been idle for ``idle`` tokens, any that has been for twice as long
   (the rule of ICoref); ``max_entities``, if given, bounds what is left as ``lru`` does
 
-Introduced entities are never evicted, though they count.
+Introduced entities are never evicted, though they count. All policies but ``none`` bound the names of an entity too:
+of one with more than 64, the 16 first ones and the 16 latest ones stay.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ POLICIES = ("none", "lru", "dual", "icoref")
 DEFAULT_POLICY = "dual"
 DEFAULT_MAX_ENTITIES = 1000
 DEFAULT_IDLE = 600
+MOST_NAMES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class Eviction:
         if self.max_entities is None and self.policy in ("lru", "dual"):
             return DEFAULT_MAX_ENTITIES
         return self.max_entities
+
+    @property
+    def names(self) -> int | None:
+        """How many names of one entity are worth remembering: it may have been called something else each time."""
+        return None if self.policy == "none" else MOST_NAMES
 
     def evicted(self, live: Sequence[LiveEntity], tokens: int) -> list[int]:
         """The places in ``live`` of those to forget after so many tokens, in order."""

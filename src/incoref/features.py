@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 
@@ -161,6 +161,10 @@ def head_of(words: Sequence[str]) -> int:
     return end
 
 
+def _content_of(lower: Sequence[str]) -> frozenset[str]:
+    return frozenset(word for word in lower if word not in _DETERMINERS and word not in _FUNCTION_WORDS)
+
+
 def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker: str | None) -> MentionFacts:
     """Facts of the mention made of these words."""
     lower = [word.lower() for word in words]
@@ -168,7 +172,7 @@ def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker
         lower = lower[1:]
     pronoun = _PRONOUNS.get(lower[0], 0) if len(lower) == 1 else 0
     head = lower[head_of(lower)]
-    content = frozenset(word for word in lower if word not in _DETERMINERS and word not in _FUNCTION_WORDS)
+    content = _content_of(lower)
     return MentionFacts(
         first=first,
         sentence=sentence,
@@ -271,8 +275,8 @@ class EntityFacts:
         place = {number: row for row, number in enumerate(numbers)}
 
         def left(index: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
-            found = ((key, frozenset(place[e] for e in entities if e in place)) for key, entities in index.items())
-            return {key: entities for key, entities in found if entities}
+            found = ((key, [place[e] for e in entities if e in place]) for key, entities in index.items())
+            return {key: _set_of(entities) for key, entities in found if entities}
 
         twin = EntityFacts()
         twin._mentions = self._mentions
@@ -287,6 +291,23 @@ class EntityFacts:
                 renumbered[number] = twin._speaker_number(name)
         twin._numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]] = renumbered[speakers]
         return twin
+
+    def with_fewer_names(self, most: int) -> EntityFacts:
+        """Of those with more than twice so many names only the first and the latest, ``most`` in all."""
+        crowded = [entity for entity, contents in enumerate(self._contents) if len(contents) > 2 * most]
+        if not crowded:
+            return self
+        rows = self.rows()
+        for entity in crowded:
+            row = rows[entity]
+            contents = (*row.contents[: most // 2], *row.contents[most // 2 - most :])
+            rows[entity] = replace(
+                row,
+                contents=contents,
+                heads=row.heads & frozenset[str]().union(*contents),
+                strings=frozenset(s for s in row.strings if s in _PRONOUNS or _content_of(s.split()) in contents),
+            )
+        return EntityFacts.from_rows(rows, self._mentions)
 
     def speaker_of(self, entity: int) -> str | None:
         """Whose "I" the entity is."""
@@ -485,6 +506,16 @@ def name_words(speaker: str) -> tuple[str, ...]:
 def _put(index: dict[str, frozenset[int]], key: str, entity: int) -> None:
     known = index.get(key)
     if known is None:
-        index[key] = frozenset((entity,))
+        index[key] = _set_of((entity,))
     elif entity not in known:
         index[key] = known | {entity}
+
+
+def _set_of(entities: Sequence[int]) -> frozenset[int]:
+    return _alone(entities[0]) if len(entities) == 1 else frozenset(entities)
+
+
+@lru_cache(maxsize=1 << 14)
+def _alone(entity: int) -> frozenset[int]:
+    """One for all: most words belong to one entity, and states that are kept would have a set for each."""
+    return frozenset((entity,))

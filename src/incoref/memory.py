@@ -79,6 +79,12 @@ class EntityMemory:
         self._means[new], self._shares[new], self._type_scores[new], self._counts[new] = mean, share, types, 1
         self._length += 1
 
+    def with_facts(self, facts: EntityFacts) -> EntityMemory:
+        """The same entities, of which something else is known."""
+        twin = self.without_shares()
+        twin._shares, twin.facts, twin.participants = self._shares, facts, self.participants.copy()
+        return twin
+
     def without_shares(self) -> EntityMemory:
         """What must be kept to go back to this memory: ``ClusterScorer.restored`` computes its shares again."""
         twin = EntityMemory.__new__(EntityMemory)
@@ -147,6 +153,7 @@ class ClusterScorer:
         self.pair_places = self.size + np.cumsum([0, *PAIR_FEATURES.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
         self.bias = weights["hidden.linear.bias"]
+        self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output = np.ascontiguousarray(weights["output.weight"].T)
         self.output_bias = weights["output.bias"]
         self.new_hidden = np.ascontiguousarray(weights["new_entity.0.weight"].T)
@@ -188,7 +195,7 @@ class ClusterScorer:
             hidden = self.product(pairs, self.pair)
             hidden += memory.shares
             hidden += span @ self.mention + constant
-            np.maximum(hidden, 0, out=hidden)
+            np.maximum(hidden, self.zeros, out=hidden)
             found[:-1] = self.product(hidden, self.output)[:, 0] + self.output_bias[0]
         return found
 

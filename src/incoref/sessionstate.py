@@ -291,6 +291,10 @@ def _trace_step(first: int, step: Step) -> TraceStep:
 def _evict(
     model: Model, policy: Eviction, state: SessionState, sentence: int
 ) -> tuple[SessionState, tuple[str, ...]]:
+    if policy.names is not None:
+        facts = state.memory.facts.with_fewer_names(policy.names)
+        if facts is not state.memory.facts:
+            state = with_memory(state, state.memory.with_facts(facts), state.live)
     gone = policy.evicted(state.live, state.model.reading.tokens)
     if not gone:
         return state, ()

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from incoref.errors import IncorefError
 from incoref.features import EntityFacts, facts_of
-from incoref.memory import EntityMemory
 from incoref.modelfile import Model
 from incoref.naming import Kind
 from incoref.sessionstate import SessionState, with_memory
@@ -44,7 +43,7 @@ def introduce(
     if speaker:
         rows = state.memory.facts.rows()
         rows[row] = replace(rows[row], i_of=speaker)
-        memory = _with_facts(state.memory, EntityFacts.from_rows(rows, state.memory.facts.mentions))
+        memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
         memory.participants[speaker] = row
         state = with_memory(state, memory, state.live)
     return state, state.live[row].id
@@ -60,7 +59,7 @@ def rename(state: SessionState, entity: str, name: str) -> SessionState:
     rows = state.memory.facts.rows()
     facts = facts_of(words, 0, 0, 0, None)
     rows[row] = rows[row].called(facts.string, facts.head, facts.content)
-    memory = _with_facts(state.memory, EntityFacts.from_rows(rows, state.memory.facts.mentions))
+    memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
     return _with_live(with_memory(state, memory, state.live), row, replace(state.live[row], given_name=_plain(name)))
 
 
@@ -127,12 +126,6 @@ def _words(name: str) -> tuple[str, ...]:
 
 def _plain(name: str) -> str:
     return " ".join(name.split())
-
-
-def _with_facts(memory: EntityMemory, facts: EntityFacts) -> EntityMemory:
-    twin = memory.copy()
-    twin.facts = facts
-    return twin
 
 
 def _with_live(state: SessionState, row: int, entity: LiveEntity) -> SessionState:

@@ -63,3 +63,20 @@ def test_merged_entities_have_the_facts_of_both(drawn: Drawn) -> None:
     assert merged.latest == max(rows[0].latest, rows[-1].latest)
     assert (merged.i_of is None) == (rows[0].i_of is None and rows[-1].i_of is None)
     assert set(merged.contents) == set(rows[0].contents) | set(rows[-1].contents)
+
+
+def test_an_entity_with_very_many_names_keeps_the_first_and_the_latest() -> None:
+    facts = EntityFacts()
+    for number in range(41):
+        facts.add(facts_of(["the", f"old{number}", "of", "it"], number, number, 0, None), 0)
+        facts.add(facts_of(["she"], number, number, 0, None), 0)
+        facts.add(facts_of(["Carl"], number, number, 0, None), min(1, len(facts)))
+    assert facts.with_fewer_names(21) is facts
+    fewer = facts.with_fewer_names(4)
+    first, second = fewer.rows()
+    assert [min(content) for content in first.contents] == ["it", "it", "it", "it"]
+    assert sorted(max(content) for content in first.contents) == ["old0", "old1", "old39", "old40"]
+    assert first.strings == {"old0 of it", "old1 of it", "old39 of it", "old40 of it", "she"}
+    assert first.heads == {"old0", "old1", "old39", "old40"}
+    assert second == facts.rows()[1]
+    assert (first.count, fewer.mentions) == (82, facts.mentions)
