@@ -166,6 +166,8 @@ def train(folder: Path, out: Path, resume: bool = False) -> None:
 
 
 def losses(out: Path) -> list[tuple[int, str, float]]:
-    """The steps in a run's log: number, document, loss."""
-    lines = [json.loads(line) for line in (out / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    """The steps in a run's log, which may be under way: number, document, loss."""
+    log = out / "log.jsonl"
+    whole_lines = log.read_text(encoding="utf-8").split("\n")[:-1] if log.is_file() else []
+    lines = [json.loads(line) for line in whole_lines]
     return [(line["step"], line["document"], line["loss"]) for line in lines if line["kind"] == "step"]

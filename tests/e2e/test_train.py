@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,6 @@ from tiny_training import losses, train, write_paper_run, write_streaming_run
 
 TOOL = (sys.executable, "-c", "from incoref.cli import main; main()")
 KILLS = 5
-FREQUENT = "checkpoint_minutes = 0.0001"
 
 
 @pytest.fixture(scope="module")
@@ -33,41 +33,47 @@ def processes() -> multiprocessing.context.ForkServerContext:
     return context
 
 
+def finish(processes: multiprocessing.context.ForkServerContext, folder: Path, out: Path) -> None:
+    process = processes.Process(target=train, args=(folder, out, True))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
+def wait_for(out: Path, steps: int, alive: Callable[[], bool]) -> None:
+    """Until a run has logged so many updates, or is no longer alive."""
+    while alive() and len(losses(out)) < steps:
+        time.sleep(0.002)
+
+
 @pytest.mark.parametrize("kind", ["streaming", "paper"])
 def test_kills_at_random_moments_change_nothing(
     tmp_path: Path, processes: multiprocessing.context.ForkServerContext, kind: str
 ) -> None:
-    options = f"{FREQUENT}\naverage = 0.9\naverage_epochs = 2"
+    options = "checkpoint_minutes = 0.0001\naverage = 0.9\naverage_epochs = 2"
     (write_streaming_run if kind == "streaming" else write_paper_run)(tmp_path, options)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    started = time.monotonic()
-    process = processes.Process(target=train, args=(tmp_path, whole))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-    duration = time.monotonic() - started
-    seed = random.randrange(10**6)
+    finish(processes, tmp_path, whole)
+    total, seed = len(losses(whole)), random.randrange(10**6)
     moments = random.Random(seed)
-    reached = []
-    for _ in range(KILLS):
+    killed_after = []
+    for stretch in range(KILLS):
         process = processes.Process(target=train, args=(tmp_path, parts, True))
         process.start()
-        process.join(moments.uniform(0, duration))
-        if process.is_alive():
-            assert process.pid is not None
-            os.kill(process.pid, signal.SIGKILL)
-            process.join()
-            assert process.exitcode == -signal.SIGKILL
-        reached.append(len(losses(parts)) if (parts / "log.jsonl").is_file() else 0)
-    process = processes.Process(target=train, args=(tmp_path, parts, True))
-    process.start()
-    process.join()
-    assert process.exitcode == 0, f"seed {seed}, killed after {reached} updates"
-    assert losses(parts) == losses(whole), f"seed {seed}, killed after {reached} updates"
+        # Soon after some update of this stretch of the run: while it computes, logs, saves or evaluates.
+        wait_for(parts, moments.randint(stretch * total // KILLS, (stretch + 1) * total // KILLS), process.is_alive)
+        process.join(moments.uniform(0, 0.3))
+        process.kill()
+        process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
+        killed_after.append(len(losses(parts)))
+    finish(processes, tmp_path, parts)
+    about = f"seed {seed}, killed after {killed_after} of {total} updates"
+    assert losses(parts) == losses(whole), about
     for name in ("last/run.safetensors", "best/model.safetensors"):
         one, other = load_file(parts / name), load_file(whole / name)
         assert one.keys() == other.keys()
-        assert all((one[tensor] == other[tensor]).all() for tensor in one), f"{name}, seed {seed}"
+        assert all((one[tensor] == other[tensor]).all() for tensor in one), f"{name}, {about}"
     assert not list(parts.glob("**/*.new")) and not list(parts.glob("**/*.old"))
 
 
@@ -83,16 +89,11 @@ def incoref(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(log: Path, steps: int, process: subprocess.Popen[str]) -> None:
-    while process.poll() is None and not (log.is_file() and len(log.read_bytes().splitlines()) >= steps):
-        time.sleep(0.01)
-
-
 def test_an_interrupt_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     write_streaming_run(tmp_path)
     arguments = ("train", "config.toml", "--out", "run", "--set", "training.epochs=30")
     process = incoref(tmp_path, *arguments)
-    wait_for(tmp_path / "run" / "log.jsonl", 5, process)
+    wait_for(tmp_path / "run", 5, lambda: process.poll() is None)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130, err
