@@ -47,7 +47,7 @@ def clusters_of(model: Model, sentences: Sequence[Sequence[str]], speakers: Sequ
 
 
 def check(model: Model) -> int:
-    """Compare the model with its ``golden.json``; gives the number of texts, or an error that names the first fault."""
+    """Compare the model with its ``golden.json``; gives the number of texts, or an error for the first fault."""
     path = model.folder / "golden.json"
     try:
         texts = [Golden.from_json(item) for item in json.loads(path.read_text(encoding="utf-8"))["texts"]]
