@@ -36,7 +36,8 @@ def document_of(sentences: Sequence[Sequence[str]], speakers: Sequence[str | Non
         for word in words:
             tokens.append(Token(word, offset, offset + len(word)))
             offset += len(word) + 1
-        placed.append(Sentence(start, max(start, offset - 1), tuple(tokens), speaker))
+        offset = max(offset, start + 1)
+        placed.append(Sentence(start, offset - 1, tuple(tokens), speaker))
     return Document("golden", "\n".join(" ".join(words) for words in sentences), tuple(placed))
 
 

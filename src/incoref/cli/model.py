@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from incoref.cli._extras import need_training
 from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
@@ -140,18 +141,35 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A training run's folder, or a checkpoint in it.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The model folder to make.")],
     name: Annotated[str, typer.Option("--name", help="The model's name.")] = "incoref-en",
+    calibrate: Annotated[
+        Path | None,
+        typer.Option(
+            "--calibrate",
+            metavar="CONFIG.toml",
+            help="Fit the probabilities' temperatures on this configuration's development corpora; they need "
+            "singletons (see the setting singletons_from).",
+        ),
+    ] = None,
     fp32: Annotated[bool, typer.Option("--fp32", help="Keep full precision: large and slow, for tests.")] = False,
 ) -> None:
     """Make a model folder, which needs no PyTorch, out of a training run.
 
     Example: incoref export runs/default-en my-model && incoref selftest --model my-model
     """
+    need_training("Exporting")
+    from incoref.learning.config import Configuration
     from incoref.learning.export import export as write
 
     trained = run / "best" if (run / "best").is_dir() else run
-    write(trained, out, name=name, quantise=not fp32)
+    development = Configuration.read(calibrate).dev if calibrate else ()
+    calibration = write(trained, out, name=name, quantise=not fp32, development=development)
     size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
     print(f"{out}: {size:.1f} MB")
+    for what, fit in (("mentions", calibration.mention), ("links", calibration.link)) if calibration else ():
+        print(
+            f"{what}: temperature {fit.temperature}; calibration error {fit.error_before:.4f} without, "
+            f"{fit.error_after:.4f} with it, over {fit.decisions} decisions"
+        )
 
 
 def _read(paths: list[Path], format: str | None, listed: Path | None) -> list[Document]:
@@ -159,7 +177,10 @@ def _read(paths: list[Path], format: str | None, listed: Path | None) -> list[Do
 
     found = [document for path in paths for document in corpora.read(path, format)]
     if listed is not None:
-        wanted = dict.fromkeys(listed.read_text(encoding="utf-8").split())
+        try:
+            wanted = dict.fromkeys(listed.read_text(encoding="utf-8").split())
+        except (OSError, UnicodeDecodeError) as error:
+            raise IncorefError(f"{listed}: the list of documents can't be read: {error}") from error
         by_id = {document.id: document for document in found}
         missing = [name for name in wanted if name not in by_id]
         if missing:

@@ -178,20 +178,26 @@ class Clusterer(nn.Module):
         return torch.cat(found)
 
 
-def clustering_loss(
+def choices(
     scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray, founded: int = 0
-) -> Tensor:
-    """Cross-entropy of each mention's choice among the entities before it and a new one, (M,).
+) -> tuple[Tensor, np.ndarray]:
+    """The scores of each mention's choices, (M, entities + 1), and the right one, (M,).
 
-    ``new`` is the score of founding an entity: the paper's constant, or one score a mention. ``founded`` entities
-    exist before the first mention.
+    The last choice is a new entity, whose score ``new`` is the paper's constant, or one a mention; entities that come
+    later have minus infinity. ``founded`` entities exist before the first mention.
     """
     count = len(entity_of)
     entities = int(entity_of.max(initial=founded - 1)) + 1
     table = scores.new_full((count, entities + 1), -torch.inf)
-    place = beside(scores, pairs.mention), beside(scores, pairs.entity)
-    table = table.index_put(place, scores)
+    table = table.index_put((beside(scores, pairs.mention), beside(scores, pairs.entity)), scores)
     table[:, entities] = new
     newest = np.maximum.accumulate(np.concatenate([[founded - 1], entity_of]))[:-1]  # newest entity before each
-    target = np.where(entity_of > newest, entities, entity_of)
-    return nn.functional.cross_entropy(table, beside(scores, target), reduction="none")
+    return table, np.where(entity_of > newest, entities, entity_of)
+
+
+def clustering_loss(
+    scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray, founded: int = 0
+) -> Tensor:
+    """Cross-entropy of each mention's choice among the entities before it and a new one, (M,)."""
+    table, right = choices(scores, new, pairs, entity_of, founded)
+    return nn.functional.cross_entropy(table, beside(scores, right), reduction="none")

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 from safetensors.numpy import save_file
 
+from incoref.learning.calibration import Calibration, calibrate
 from incoref.learning.checkpoints import load_model
+from incoref.learning.config import CorpusConfig
+from incoref.learning.data import load
 from incoref.learning.golden import write_golden
 from incoref.learning.onnx_graph import encoder_graph
 from incoref.model import Temperatures
 from incoref.modelfile import Model, ModelConfig
+from incoref.subwords import SubwordTokenizer
 from incoref.windows import WindowSizes
 
 
 def export(
-    trained: Path, out: Path, *, name: str, quantise: bool = True, temperatures: Temperatures | None = None
-) -> ModelConfig:
-    """Write the model folder of a checkpoint (a run's ``best``)."""
+    trained: Path, out: Path, *, name: str, quantise: bool = True, development: Sequence[CorpusConfig] = ()
+) -> Calibration | None:
+    """Write the model folder of a checkpoint (a run's ``best``), its temperatures fitted on development corpora."""
     model, config = load_model(trained)
+    sizes = WindowSizes(config.encoder.window, config.encoder.tail)
+    calibration = None
+    if development:
+        corpora = [(load(corpus), corpus.scheme) for corpus in development]
+        calibration = calibrate(model, corpora, SubwordTokenizer.load(trained / "tokenizer.json"), sizes)
     out.mkdir(parents=True, exist_ok=True)
     onnx.save(encoder_graph(model.encoder, quantise), out / "encoder.onnx")
     precision = np.float16 if quantise else np.float32
@@ -32,12 +42,12 @@ def export(
     described = ModelConfig(
         name=name,
         names=model.names,
-        window=WindowSizes(config.encoder.window, config.encoder.tail),
-        temperatures=temperatures or Temperatures(),
+        window=sizes,
+        temperatures=calibration.temperatures if calibration else Temperatures(),
         k=config.training.k[0],
         description=f"{config.encoder.path.name}, {model.encoder.sizes.layers} layers, "
         f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
     )
     (out / "config.json").write_text(json.dumps(described.to_json(), indent=1) + "\n", encoding="utf-8")
     write_golden(Model.load(out))
-    return described
+    return calibration
