@@ -19,6 +19,7 @@ from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
 from incoref.learning.checkpoints import load_model, save_model
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig
 from incoref.learning.export import export
+from incoref.learning.preparation import annotate, read
 from incoref.learning.streaming import HeadSizes, StreamingModel
 from incoref.model import HeadNames
 from incoref.modelfile import Model
@@ -54,24 +55,33 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def random_model(seed: int = 2, names: HeadNames = NAMES) -> StreamingModel:
-    """Two layers, width 32; heads with weights large enough that their scores differ."""
+def random_model(seed: int = 3, names: HeadNames = NAMES) -> StreamingModel:
+    """Two layers, width 32; random heads whose scores are spread so that every action and both choices happen."""
     torch.manual_seed(seed)
     sizes = BertSizes(
         vocabulary=tokenizer().get_vocab_size(), width=32, layers=2, heads=4, inner=64, positions=LONG.size
     )
-    model = StreamingModel(BlockCausalEncoder(sizes), names, HeadSizes(**HEADS.model_dump()))
+    model = StreamingModel(BlockCausalEncoder(sizes), names, HeadSizes(**HEADS.model_dump())).eval()
+    text = random_document(12, seed)
+    reading = read(text, SubwordTokenizer(tokenizer()), SIZES)
+    annotation = annotate(text, reading, names.schemes[0], {})
+    new = model.clusterer.new_entity
+    assert new is not None
     with torch.no_grad():
         for name, value in model.named_parameters():
             if "LayerNorm" not in name and not name.startswith("encoder.embeddings"):
                 value.normal_(0, 0.2)
-        model.detector.output.weight *= 6
-        model.detector.output.bias[0] += 3  # ADVANCE
-        model.clusterer.output.weight *= 3
-        new = model.clusterer.new_entity
-        assert new is not None
-        new[2].bias += 2
-    return model.eval()
+        scores = model.scores(model.word_vectors(reading), annotation, 0)
+        assert isinstance(scores.new, torch.Tensor)
+        for layer, found, wanted in (
+            (model.detector.output, scores.actions, torch.tensor([1.0, 0.0, 0.0, -1.0])),
+            (model.clusterer.output, scores.pairs[:, None], torch.zeros(1)),
+            (new[2], scores.new[:, None], torch.full((1,), 3.0)),
+        ):
+            spread = 2 / found.std(dim=0)
+            layer.bias.copy_(wanted - spread * (found.mean(dim=0) - layer.bias))
+            layer.weight *= spread[:, None]
+    return model
 
 
 class TinyModels:
