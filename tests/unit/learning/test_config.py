@@ -26,7 +26,7 @@ def paper() -> str:
 
 def test_defaults_and_values(tmp_path: Path) -> None:
     config = read(tmp_path, STREAMING)
-    assert (config.kind, config.encoder.window, config.training.epochs) == ("streaming", 48, 3)
+    assert (config.kind, config.encoder.window, config.training.epochs) == ("streaming", 48, 2)
     assert [corpus.share for corpus in config.train] == [1.0, 0.7]
 
 
@@ -45,7 +45,7 @@ def test_json_round_trip(tmp_path: Path, paper: str, kind: str) -> None:
     [
         ("kind = ", "not TOML"),
         (STREAMING + "\n[training2]\n", "training2: Extra inputs"),
-        (STREAMING.replace("epochs = 3", "epochs = 0"), r"training\.epochs: .*greater than 0"),
+        (STREAMING.replace("epochs = 2", "epochs = 0"), r"training\.epochs: .*greater than 0"),
         (STREAMING + '\n[paper]\nmode = "paper"\n', 'the section paper is for kind = "paper"'),
         (
             STREAMING.replace("types =", 'kind = "paper"\ntypes ='),
