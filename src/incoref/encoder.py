@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 from pathlib import Path
 from threading import Lock
 
@@ -118,9 +119,10 @@ class Encoder:
     def __init__(self, path: Path, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> None:
         self._graph = _Graph(path, threads)
         self.sizes, self.start_symbol = sizes, start_symbol
+        self._empty = _Cache(self._graph, 0)
 
     def start(self) -> EncoderState:
-        return EncoderState((), _Cache(self._graph, 0), 0)
+        return EncoderState((), self._empty, 0)
 
     def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it."""
@@ -135,6 +137,18 @@ class Encoder:
         cache = state.cache.claim(state.used, len(block))
         vectors = cache.run([block], state.used)
         return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
+
+    def packed(self, state: EncoderState) -> EncoderState:
+        """What must be kept to go back to a state, without its keys and values."""
+        return EncoderState(state.blocks, self._empty, 0, state.opened)
+
+    def unpacked(self, packed: EncoderState, later: EncoderState) -> EncoderState:
+        """A state to go on from: with the cache of a later one, if that is of the same window, else rebuilt."""
+        blocks = packed.blocks
+        if packed.opened == later.opened and all(map(is_, blocks, later.blocks)) and len(blocks) <= len(later.blocks):
+            used = 1 + sum(map(len, blocks)) if blocks else 0
+            return EncoderState(blocks, later.cache, used, packed.opened)
+        return self.rebuilt(blocks, packed.opened)
 
     def rebuilt(self, blocks: Sequence[Ints], opened: int = 1) -> EncoderState:
         """The state of a window with these blocks, bit for bit: they are read in the same passes as before.

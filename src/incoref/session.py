@@ -130,12 +130,7 @@ class Session:
         with self._lock:
             if not self._undo:
                 raise IncorefError(f"nothing to undo: a session keeps {self.options.undo} steps, and none is left")
-            state = self._undo.pop()
-            left = state.memory
-            memory = self._model.heads.clusters.restored(
-                left.means, left.counts, left.type_scores, left.facts, left.participants
-            )
-            self._state = sessionstate.with_memory(state, memory, state.live)
+            self._state = sessionstate.unpacked(self._model, self._undo.pop(), self._state)
 
     def fork(self) -> Session:
         """A session that starts from here; neither affects the other."""
@@ -194,8 +189,8 @@ class Session:
     ) -> list[Update]:
         """Read sentences and make the state after them this session's; before that, nothing has changed."""
         state, found = sessionstate.read(self._model, self.options, state, lines, close=close)
-        left = self._state.memory.without_shares()
-        self._undo.append(sessionstate.with_memory(self._state, left, self._state.live))
+        if self.options.undo:
+            self._undo.append(sessionstate.packed(self._model, self._state))
         self._state = state
         return updates + found
 

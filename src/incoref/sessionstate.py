@@ -121,6 +121,20 @@ def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntit
     )
 
 
+def packed(model: Model, state: SessionState) -> SessionState:
+    """What must be kept to go back to a state: without what can be computed again."""
+    reading = replace(state.model.reading, memory=state.memory.without_shares())
+    return replace(state, model=ModelState(reading, model.encoder.packed(state.model.encoder)))
+
+
+def unpacked(model: Model, state: SessionState, later: SessionState) -> SessionState:
+    """The state that was packed, to the last bit; ``later`` is one that may share its window."""
+    left = state.memory
+    memory = model.heads.clusters.restored(left.means, left.counts, left.type_scores, left.facts, left.participants)
+    encoder = model.encoder.unpacked(state.model.encoder, later.model.encoder)
+    return replace(state, model=ModelState(replace(state.model.reading, memory=memory), encoder))
+
+
 def read(
     model: Model, options: SessionOptions, state: SessionState, lines: Sequence[Line], *, close: bool
 ) -> tuple[SessionState, list[Update]]:
