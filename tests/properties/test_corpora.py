@@ -75,14 +75,17 @@ def through(name: str, *written: Document) -> tuple[list[Document], list[Loss], 
 def comparable(document: Document) -> Document:
     """Without what a format has to add: ids of markables, names of fields, marks of paragraphs.
 
-    Attributes of tokens and mentions are sorted: each format has an order of its own.
+    Attributes of tokens and mentions are sorted: each format has an order of its own. An empty one says nothing.
     """
 
     def sorted_mention(mention: Mention) -> Mention:
         return replace(mention, attributes=tuple(sorted(p for p in mention.attributes if p[0] != "MarkableID")))
 
     def sorted_sentence(sentence: Sentence) -> Sentence:
-        tokens = tuple(token._replace(attributes=tuple(sorted(token.attributes))) for token in sentence.tokens)
+        tokens = tuple(
+            token._replace(attributes=tuple(sorted(p for p in token.attributes if p[1] not in ("", "_"))))
+            for token in sentence.tokens
+        )
         return replace(sentence, tokens=tokens, attributes=tuple(p for p in sentence.attributes if p[0] != "newpar"))
 
     return replace(

@@ -6,7 +6,7 @@ How mentions are marked is the caller's business: it hands in the mark of each t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from incoref.corpora._losses import (
     DOCUMENT_ATTRIBUTES,
@@ -34,6 +34,8 @@ from incoref.types import Attributes, Document, Sentence
 BREAKING = re.compile(r"[\t\n\r]+")
 """What no cell of a table can hold."""
 
+_NO_FIELDS: list[str] = []
+_NO_COLUMNS = "\t".join("_" * len(COLUMNS))
 _NOT_IN_MISC = re.compile(r"[|\t\n\r]|^Entity=|^SpaceAfter=No$|^\s*_?\s*$|\s$")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _RANGE_ROW = re.compile(r"(\d{1,9})-(\d{1,9})((?:\t[^\t\n]*){9})")
@@ -48,6 +50,7 @@ class Writer:
         self._losses = losses
         self._extra = extra_columns
         self._padding = "\t_" * len(extra_columns)
+        self._no_further = "\t".join("_" * len(extra_columns[1:]))
         self._spacing_kept = True
 
     def comment(self, name: str, value: str, what: str) -> str:
@@ -61,64 +64,65 @@ class Writer:
             self._losses.add(what, 1, [name])
         return line
 
-    def document(self, document: Document, marks: Mapping[int, str], globals: Mapping[str, str]) -> Iterator[str]:
-        """The document's lines, each with its line end."""
-        yield from self._document_comments(document, globals)
+    def document(self, document: Document, marks: Mapping[int, str], globals: Mapping[str, str]) -> str:
+        """The document's comments and rows."""
+        lines = [*self._document_comments(document, globals)]
         text, sentences = document.text, [sentence for sentence in document.sentences if sentence.tokens]
         self._losses.add("sentences without words", len(document.sentences) - len(sentences))
-        edge = sentences[0].tokens[0].start if sentences else len(text)
-        self._spacing_kept = edge == 0
+        self._spacing_kept = not text[: sentences[0].tokens[0].start if sentences else None]
         count, lead = 0, ""
         for number, sentence in enumerate(sentences):
             last = number + 1 == len(sentences)
             follow = text[sentence.end :] if last else text[sentence.end : sentences[number + 1].start]
-            yield from self._sentence_comments(sentence, text, lead)
+            lines += self._sentence_comments(sentence, text, lead)
             new_paragraph = not last and (
                 _starts_paragraph(sentences[number + 1]) or bool(_BLANK_LINE.search(follow))
             )
             if follow not in (("",) if last else (PARAGRAPH_GAP,) if new_paragraph else ("", " ")):
                 self._spacing_kept = False
-            yield from self._rows(sentence, text, marks, count, glued=not last and not new_paragraph and not follow)
-            yield "\n"
+            self._add_rows(lines, sentence, text, marks, count, glued=not last and not new_paragraph and not follow)
+            lines.append("")
             count += len(sentence.tokens)
             lead = follow
         self._losses.add(SPACING, int(not self._spacing_kept))
+        lines.append("")
+        return "\n".join(lines)
 
     def _document_comments(self, document: Document, globals: Mapping[str, str]) -> Iterator[str]:
-        yield self.comment("newdoc id", document.id, "names of documents") + "\n"
+        yield self.comment("newdoc id", document.id, "names of documents")
         for name, value in globals.items():
-            yield self.comment(name, value, DOCUMENT_ATTRIBUTES) + "\n"
+            yield self.comment(name, value, DOCUMENT_ATTRIBUTES)
         pairs = [pair for pair in document.attributes if not pair[0].startswith("global.")]
         self._losses.add("genres", int(document.genre is None and genre_of(document.id) is not None))
         if document.genre is not None:
             place = next((at for at, (name, _) in enumerate(pairs) if name > "genre"), len(pairs))
             pairs.insert(place, ("genre", document.genre))
         for name, value in pairs:
-            yield self.comment(META + name, value, DOCUMENT_ATTRIBUTES) + "\n"
+            yield self.comment(META + name, value, DOCUMENT_ATTRIBUTES)
 
     def _sentence_comments(self, sentence: Sentence, text: str, lead: str) -> Iterator[str]:
         if _BLANK_LINE.search(lead) and not _starts_paragraph(sentence):
-            yield "# newpar\n"
+            yield "# newpar"
         speaker = sentence.speaker
         has_text = False
         for name, value in sentence.attributes:
             has_text = has_text or name == "text"
             if speaker is not None and (name == "addressee" or name == "text"):
-                yield self.comment("speaker", speaker, SPEAKERS) + "\n"
+                yield self.comment("speaker", speaker, SPEAKERS)
                 speaker = None
             if name == "speaker" or name.startswith(SPECIAL_COMMENTS):
                 self._losses.add(SENTENCE_ATTRIBUTES, 1, [name])
             else:
-                yield self.comment(name, value, SENTENCE_ATTRIBUTES) + "\n"
+                yield self.comment(name, value, SENTENCE_ATTRIBUTES)
         if speaker is not None:
-            yield self.comment("speaker", speaker, SPEAKERS) + "\n"
+            yield self.comment("speaker", speaker, SPEAKERS)
         if not has_text:
             as_written = BREAKING.sub(" ", text[sentence.start : sentence.end])
-            yield f"# text = {as_written}\n"
+            yield f"# text = {as_written}"
 
-    def _rows(
-        self, sentence: Sentence, text: str, marks: Mapping[int, str], count: int, *, glued: bool
-    ) -> Iterator[str]:
+    def _add_rows(
+        self, lines: list[str], sentence: Sentence, text: str, marks: Mapping[int, str], count: int, *, glued: bool
+    ) -> None:
         tokens, extra = sentence.tokens, self._extra
         base = count if extra else 0
         range_end = 0
@@ -126,47 +130,49 @@ class Writer:
         starts.append(sentence.end if glued else sentence.end + 1)
         for number, (word, _, end, attributes) in enumerate(tokens, 1):
             named = dict(attributes)
-            columns = "\t".join([named.pop(name, "") or "_" for name in COLUMNS])
-            further = "".join(["\t" + (named.pop(name, "") or "_") for name in extra[1:]]) if extra else ""
-            if columns.count("\t") != 6 or further.count("\t") > len(extra) or "\n" in columns or "\n" in further:
-                columns, further = self._without_breaks(attributes)
-            if not word or BREAKING.search(word):
-                self._losses.add("words that are empty or contain a tab or line break")
-                word = BREAKING.sub(" ", word) or "_"
-            empty = ""
-            fields: list[str] = []
+            columns, further, fields, empty = _NO_COLUMNS, self._no_further, _NO_FIELDS, ""
             if named:
-                if EMPTY_BEFORE in named:
-                    yield self._empty_nodes(named.pop(EMPTY_BEFORE), base + number - 1)
-                if RANGE in named:
-                    row, length = self._range(named.pop(RANGE), base + number, len(tokens) - number)
-                    range_end = number + length if row else range_end
-                    yield row
-                empty = named.pop(EMPTY, "")
+                pop = named.pop
+                columns = "\t".join([pop(name, "") or "_" for name in COLUMNS])
+                if columns.count("\t") != 6 or "\n" in columns or "\r" in columns:
+                    columns = self._without_breaks(attributes, COLUMNS)
                 if named:
-                    fields = self._misc(named)
+                    if EMPTY_BEFORE in named:
+                        lines += self._empty_nodes(named.pop(EMPTY_BEFORE), base + number - 1)
+                    if RANGE in named:
+                        row, length = self._range(named.pop(RANGE), base + number, len(tokens) - number)
+                        range_end = number + length if row else range_end
+                        lines += row
+                    empty = named.pop(EMPTY, "")
+                    if extra:
+                        further = self._without_breaks(attributes, extra[1:])
+                        for name in extra[1:]:
+                            named.pop(name, None)
+                    fields = self._misc(named) if named else fields
+            if not word.isprintable() or not word:
+                word = self._without_breaks_in_word(word)
             gap = starts[number] - end
-            if not gap and number > range_end:
-                _insert(fields, "SpaceAfter=No")
-            elif number < len(tokens) and gap and (gap > 1 or text[end] != " "):
+            if gap and number < len(tokens) and (gap > 1 or text[end] != " "):
                 self._spacing_kept = False
             mark = marks.get(count + number - 1)
+            misc = _misc(fields, "" if extra else mark, glued=not gap and number > range_end)
             if extra:
-                further = f"\t{mark or '_'}{further}"
-            elif mark:
-                _insert(fields, f"Entity={mark}")
-            misc = "|".join(fields) if fields else "_"
-            yield f"{base + number}\t{word}\t{columns}\t{misc}{further}\n"
+                misc = f"{misc}\t{mark or '_'}\t{further}"
+            lines.append(f"{base + number}\t{word}\t{columns}\t{misc}")
             if empty:
-                yield self._empty_nodes(empty, base + number)
+                lines += self._empty_nodes(empty, base + number)
 
-    def _without_breaks(self, attributes: Attributes) -> tuple[str, str]:
-        """The columns of a token whose attributes contain tabs or line breaks."""
+    def _without_breaks(self, attributes: Attributes, names: Sequence[str]) -> str:
+        """Columns of attributes that may contain tabs and line breaks."""
         named = dict(attributes)
-        names = (*COLUMNS, *self._extra[1:])
-        self._losses.add(TOKEN_ATTRIBUTES, 1, [name for name in names if BREAKING.search(named.get(name, ""))])
-        values = [BREAKING.sub(" ", named.get(name, "")) or "_" for name in names]
-        return "\t".join(values[: len(COLUMNS)]), "".join(f"\t{value}" for value in values[len(COLUMNS) :])
+        lost = [name for name in names if BREAKING.search(named.get(name, ""))]
+        self._losses.add(TOKEN_ATTRIBUTES, int(bool(lost)), lost)
+        return "\t".join([BREAKING.sub(" ", named.get(name, "")) or "_" for name in names])
+
+    def _without_breaks_in_word(self, word: str) -> str:
+        if not word or BREAKING.search(word):
+            self._losses.add("words that are empty or contain a tab or line break")
+        return BREAKING.sub(" ", word) or "_"
 
     def _misc(self, named: dict[str, str]) -> list[str]:
         """Attributes as fields of MISC: those that the reader would make of these fields again."""
@@ -179,30 +185,38 @@ class Writer:
                 fields += made
         return fields
 
-    def _range(self, row: str, number: int, words_left: int) -> tuple[str, int]:
+    def _range(self, row: str, number: int, words_left: int) -> tuple[list[str], int]:
         """A multi-word token's row, numbered for its place, and how many words follow its first."""
         found = _RANGE_ROW.fullmatch(row)
         length = int(found[2]) - int(found[1]) if found else -1
         if found is None or not 0 <= length <= words_left:
             self._losses.add(TOKEN_ATTRIBUTES, 1, [RANGE])
-            return "", 0
-        return f"{number}-{number + length}{found[3]}{self._padding}\n", length
+            return [], 0
+        return [f"{number}-{number + length}{found[3]}{self._padding}"], length
 
-    def _empty_nodes(self, rows: str, number: int) -> str:
+    def _empty_nodes(self, rows: str, number: int) -> list[str]:
         written = []
         for row in rows.split("\n"):
             found = _EMPTY_ROW.fullmatch(row)
             if found is None:
                 self._losses.add(TOKEN_ATTRIBUTES, 1, [EMPTY])
             else:
-                written.append(f"{number}{found[1]}{self._padding}\n")
-        return "".join(written)
+                written.append(f"{number}{found[1]}{self._padding}")
+        return written
 
 
-def _insert(fields: list[str], field: str) -> None:
-    """Put a field of MISC where the alphabet wants it, if the others are in its order."""
-    place = next((at for at, other in enumerate(fields) if other > field), len(fields))
-    fields.insert(place, field)
+def _misc(fields: list[str], mark: str | None, *, glued: bool) -> str:
+    """The column MISC: fields with a token's mark and its lack of a space put where the alphabet wants them."""
+    own = [f"Entity={mark}"] if mark else []
+    if glued:
+        own.append("SpaceAfter=No")
+    if fields and own:
+        in_order = list(fields)
+        for field in own:
+            place = next((at for at, other in enumerate(in_order) if other > field), len(in_order))
+            in_order.insert(place, field)
+        return "|".join(in_order)
+    return "|".join(own or fields) or "_"
 
 
 def _starts_paragraph(sentence: Sentence) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble, make_token
@@ -27,7 +28,9 @@ PART, SPEAKER, ARGUMENTS = "part", "speaker", "arguments"
 
 _NAMES = ("xpos", "parse", "lemma", "frameset", "sense", "ne")
 """Attributes in the fifth to ninth and in the eleventh column."""
-_FILLERS = ("-", "*", "-", "-", "-", "*")
+_WRITTEN = (*_NAMES[:5], SPEAKER, _NAMES[5])
+_FILLERS = ("-", "*", "-", "-", "-", "-", "*")
+_NO_NAMES: dict[str, str] = {}
 _SAYS_NOTHING = frozenset({"-", "*", "_", ""})
 _NO_MENTION = frozenset({"-", "_", ""})
 _BEGIN = re.compile(r"#begin document \((?P<name>.*)\)\s*;?\s*(?:part\s+(?P<part>\S+))?\s*")
@@ -234,29 +237,26 @@ def _lines(document: Document, marks: dict[int, str], layout: Layout, losses: Lo
     prefix = f"{_WHITE_SPACE.sub('_', name) or '-'}\t{int(part) if part.isdecimal() else 0}"
     no_mention, has_columns = layout.no_mention, bool(layout.keeps.token_attributes)
     losses.add("sentences without words", sum(not sentence.tokens for sentence in document.sentences))
-    spelt: dict[tuple[Attributes, str | None, int], tuple[str, list[str]]] = {}
     at = 0
     for sentence in document.sentences:
-        if not sentence.tokens:
+        tokens = sentence.tokens
+        if not tokens:
             continue
-        speaker, width = sentence.speaker, _number_of_arguments(sentence) if has_columns else 0
-        for number, (word, _, _, attributes) in enumerate(sentence.tokens):
-            if not word or _WHITE_SPACE.search(word):
-                losses.add("words that are empty or contain white space (now _)")
-                word = _WHITE_SPACE.sub("_", word) or "_"
-            between = layout.between
-            if has_columns and (attributes or speaker is not None or width):
-                key = (attributes, speaker, width)
-                known = spelt.get(key)
-                if known is None:
-                    known = spelt[key] = _spell(attributes, speaker, width)
-                between, lost = known
-                if lost:
-                    losses.add("columns that would read as empty or hold white space", 1, lost)
-            yield f"{prefix}\t{number}\t{word}{between}\t{marks.get(at, no_mention)}\n"
+        between = _columns(sentence, losses) if has_columns else [layout.between] * len(tokens)
+        for number, token in enumerate(tokens):
+            word = token[0]
+            if not word.isprintable() or not word or " " in word:
+                word = _without_white_space(word, losses)
+            yield f"{prefix}\t{number}\t{word}{between[number]}\t{marks.get(at, no_mention)}\n"
             at += 1
         yield "\n"
     yield "#end document\n"
+
+
+def _without_white_space(word: str, losses: Losses) -> str:
+    if not word or _WHITE_SPACE.search(word):
+        losses.add("words that are empty or contain white space (now _)")
+    return _WHITE_SPACE.sub("_", word) or "_"
 
 
 def _name_and_part(document: Document, layout: Layout) -> tuple[str, str]:
@@ -268,24 +268,45 @@ def _name_and_part(document: Document, layout: Layout) -> tuple[str, str]:
     return (name, part) if name != document.id else (name, layout.part)
 
 
-def _number_of_arguments(sentence: Sentence) -> int:
-    values = [value for token in sentence.tokens for name, value in token.attributes if name == ARGUMENTS]
-    return max((value.count("\t") + 1 for value in values), default=0)
+def _columns(sentence: Sentence, losses: Losses) -> list[str]:
+    """What stands between word and coreference in the sentence's rows."""
+    speaker = sentence.speaker or ""
+    named = [dict(token[3]) if token[3] else _NO_NAMES for token in sentence.tokens]
+    width = max([names[ARGUMENTS].count("\t") + 1 for names in named if ARGUMENTS in names], default=0)
+    columns = []
+    for names in named:
+        get = names.get
+        cells, lost = _spell(
+            get("xpos", ""),
+            get("parse", ""),
+            get("lemma", ""),
+            get("frameset", ""),
+            get("sense", ""),
+            get(SPEAKER, speaker),
+            get("ne", ""),
+        )
+        if width:
+            cells, lost = _with_arguments(cells, lost, names.get(ARGUMENTS, ""), width)
+        if lost:
+            losses.add("columns that would read as empty or hold white space", 1, lost)
+        columns.append(cells)
+    return columns
 
 
-def _spell(attributes: Attributes, speaker: str | None, width: int) -> tuple[str, list[str]]:
-    """What stands between word and coreference, and the names of attributes that can't stand there as they are."""
-    named = dict(attributes)
-    values = [(name, named.get(name, ""), filler) for name, filler in zip(_NAMES, _FILLERS, strict=True)]
-    values.insert(5, (SPEAKER, named.get(SPEAKER, speaker) or "", "-"))
-    row, lost = [], []
-    for name, value, filler in values:
+@lru_cache(1 << 15)
+def _spell(*values: str) -> tuple[str, tuple[str, ...]]:
+    """Columns five to eleven, each behind a tab, and the names of those that can't be written as they are."""
+    row, lost = "", []
+    for name, filler, value in zip(_WRITTEN, _FILLERS, values, strict=True):
         cell = _WHITE_SPACE.sub("_", value)
         if cell != value or (value and value in _SAYS_NOTHING):
             lost.append(name)
-        row.append(filler if cell in _SAYS_NOTHING else cell)
-    arguments = named[ARGUMENTS].split("\t") if ARGUMENTS in named else []
-    row += [_WHITE_SPACE.sub("_", argument) or "*" for argument in arguments] + ["*"] * (width - len(arguments))
-    if arguments and row[len(values) :] != arguments:
-        lost.append(ARGUMENTS)
-    return "".join(f"\t{cell}" for cell in row), lost
+        row += f"\t{filler if cell in _SAYS_NOTHING else cell}"
+    return row, tuple(lost)
+
+
+def _with_arguments(cells: str, lost: tuple[str, ...], arguments: str, width: int) -> tuple[str, tuple[str, ...]]:
+    values = arguments.split("\t") if arguments else []
+    written = [_WHITE_SPACE.sub("_", value) or "*" for value in values]
+    lost = (*lost, ARGUMENTS) if written != values else lost
+    return "\t".join([cells, *written, *["*"] * (width - len(values))]), lost

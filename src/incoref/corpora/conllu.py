@@ -26,6 +26,7 @@ TYPE_FIELDS = ("etype", "type")
 
 _BRACKET = re.compile(r"\(([^()]+)(\))?|([^()]+)\)")
 _ID_BREAKING = re.compile(r"[-()|\[\]\s]")
+_BREAKING = re.compile(r"[()|\t\n\r]|\s(?:-|$)")
 _FIELD_BREAKING = re.compile(r"[-()|\t\n\r]|\s$")
 _LAST_BREAKING = re.compile(r"[()|\t\n\r]|^-|\s$")
 _PART = re.compile(r"(.+)\[(\d{1,4})/(\d{1,4})\]")
@@ -71,21 +72,27 @@ class _Entities:
         return columns, misc[at + 7 : end], NO_ATTRIBUTES
 
     def take(self, mark: str, token: int, line: int) -> None:
-        if mark[0] != "(" and mark.find(")") == len(mark) - 1:
+        end = mark.find(")")
+        if mark[0] != "(" and end == len(mark) - 1:
             self._brackets.close(mark[:-1], token + 1, line)
-            return
-        for opening, single, closing in self._pieces(mark, line):
-            if closing:
-                self._brackets.close(closing, token + 1, line)
-                continue
-            entity, _, fields = opening.partition("-")
-            type, attributes = _fields(self._names, fields)
-            if entity[-1:] == "]":
-                self._in_parts = True
-            if single:
-                self._brackets.add(entity, token, token + 1, type, attributes)
-            else:
-                self._brackets.open(entity, token, line, type, attributes)
+        elif end < 0 and mark.rfind("(") == 0 and len(mark) > 1:
+            self._open(mark[1:], False, token, line)
+        else:
+            for opening, single, closing in self._pieces(mark, line):
+                if closing:
+                    self._brackets.close(closing, token + 1, line)
+                else:
+                    self._open(opening, bool(single), token, line)
+
+    def _open(self, opening: str, single: bool, token: int, line: int) -> None:
+        entity, _, fields = opening.partition("-")
+        type, attributes = _fields(self._names, fields)
+        if entity[-1:] == "]":
+            self._in_parts = True
+        if single:
+            self._brackets.add(entity, token, token + 1, type, attributes)
+        else:
+            self._brackets.open(entity, token, line, type, attributes)
 
     def _pieces(self, mark: str, line: int) -> list[tuple[str, str, str]]:
         """The brackets of a mark: what opens, whether it closes at once, what closes."""
@@ -104,7 +111,7 @@ class _Entities:
             elif closing:
                 self._brackets.close(closing, token, line)
             else:
-                self.take(f"({opening}", token, line)
+                self._open(opening, False, token, line)
         return f"Entity={''.join(kept)}" if kept else ""
 
     def finish(self) -> tuple[list[Span], Attributes]:
@@ -170,7 +177,7 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
         headers = {name: value for name, value in document.attributes if name.startswith("global.")}
         if brackets:
             headers["global.Entity"] = "-".join(names)
-        yield "".join(writer.document(document, cells(brackets, ""), headers))
+        yield writer.document(document, cells(brackets, ""), headers)
 
 
 def _field_names(document: Document) -> list[str]:
@@ -199,26 +206,35 @@ def _brackets(document: Document, names: list[str], losses: Losses) -> list[Brac
             if fields is None:
                 fields = spelt[key] = _spell(mention, names, losses)
             parts = parts_of(mention)
+            if len(parts) == 1:
+                brackets.append(Bracket(*parts[0], f"({id}{fields}", f"{id})"))
+                continue
             for number, (first, end) in enumerate(parts, 1):
-                name = id if len(parts) == 1 else f"{id}[{number}/{len(parts)}]"
-                brackets.append(Bracket(first, end, f"({name}{fields}", f"{name})"))
+                brackets.append(
+                    Bracket(first, end, f"({id}[{number}/{len(parts)}]{fields}", f"{id}[{number}/{len(parts)}])")
+                )
     return brackets
 
 
 def _spell(mention: Mention, names: list[str], losses: Losses) -> str:
     """The fields after an entity's id, each behind a hyphen."""
-    named = {name: value for name, value in mention.attributes if name != PARTS}
+    named = dict(mention.attributes)
+    named.pop(PARTS, None)
+    empty = [name for name, value in named.items() if not value] if "" in named.values() else []
     if mention.type is not None:
         named[next(name for name in names if name in TYPE_FIELDS)] = mention.type
     values = [named.pop(name, "") for name in names[1:]]
     while values and not values[-1]:
         values.pop()
-    spelt = [_FIELD_BREAKING.sub(_percent, value) for value in values]
-    if len(values) == len(names) - 1 and values:
-        spelt[-1] = _LAST_BREAKING.sub(_percent, values[-1])
-    changed = [name for name, value, was in zip(names[1:], spelt, values, strict=False) if value != was]
-    losses.add("attributes of mentions", int(bool(changed or named)), [*changed, *named])
-    return "".join(f"-{value}" for value in spelt)
+    spelt = "".join([f"-{value}" for value in values])
+    if not named and not empty and spelt.count("-") == len(values) and not _BREAKING.search(spelt):
+        return spelt
+    safe = [_FIELD_BREAKING.sub(_percent, value) for value in values]
+    if values and len(values) == len(names) - 1:
+        safe[-1] = _LAST_BREAKING.sub(_percent, values[-1])
+    changed = [name for name, value, was in zip(names[1:], safe, values, strict=False) if value != was]
+    losses.add("attributes of mentions", int(bool(changed or named or empty)), [*changed, *named, *empty])
+    return "".join([f"-{value}" for value in safe])
 
 
 def _percent(found: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +34,8 @@ NON_REFERRING = "non-referring"
 """Attribute of a document: the markables that don't refer, each as first token, end, fields (``3:5:EntityID=…``)."""
 
 _ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
+_USUAL_ORDER = list(range(10))
+_NOTHING_FURTHER = ["_"] * 4
 _OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
 _BRACKET = re.compile(r"\(([^()]*)(\))?|([^()]*)\)")
 _BREAKING = re.compile(r"[()|@\s]")
@@ -64,7 +67,8 @@ class _Identity:
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
-        self._places = list(range(10))
+        self._places = _USUAL_ORDER
+        self._in_usual_order = True
         self._identity = COLUMNS.index("IDENTITY")
         self._further = [(at, name) for at, name in enumerate(COLUMNS) if at > self._identity]
         self.start()
@@ -82,6 +86,7 @@ class _Identity:
         if missing:
             raise FormatError(f"no column {missing[0]} in '# global.columns'", path=self._path, line=line)
         self._places = [names.index(column) for column in COLUMNS[:10]]
+        self._in_usual_order = self._places == _USUAL_ORDER
         self._identity = names.index("IDENTITY")
         self._further = [(at, column) for at, column in enumerate(names) if column not in COLUMNS[:11]]
         return False
@@ -94,16 +99,21 @@ class _Identity:
                 path=self._path,
                 line=line,
             )
-        columns = [cells[place] or "_" for place in self._places]
+        columns = cells[:10] if self._in_usual_order else [cells[place] for place in self._places]
+        if "" in columns:
+            columns = [column or "_" for column in columns]
         mark = cells[self._identity].strip()
         further = NO_ATTRIBUTES
-        if len(cells) > 11:
+        if len(cells) > 11 and cells[11:] != _NOTHING_FURTHER:
             further = tuple(
                 [(name, cells[at]) for at, name in self._further if at < len(cells) and cells[at] not in ("_", "")]
             )
         return columns, "" if mark == "_" else mark, further
 
     def take(self, mark: str, token: int, line: int) -> None:
+        if mark == ")":
+            self._close("", token + 1, line)
+            return
         at = 0
         for found in _BRACKET.finditer(mark):
             if found.start() != at:
@@ -111,7 +121,7 @@ class _Identity:
             at = found.end()
             opening, single, closing = found.groups()
             if opening is None:
-                self._close(unquote(closing), token + 1, line)
+                self._close(unquote(closing) if closing else "", token + 1, line)
                 continue
             self._open(opening.rstrip("@"), token, line)
             if single:
@@ -206,7 +216,7 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
         headers = {name: value for name, value in document.attributes if name.startswith("global.")}
         headers.pop("global.columns", None)
         rest = tuple(pair for pair in document.attributes if pair[0] != NON_REFERRING)
-        yield "".join(writer.document(replace(document, attributes=rest), marks, headers))
+        yield writer.document(replace(document, attributes=rest), marks, headers)
 
 
 def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
@@ -253,6 +263,7 @@ def _is_field_name(name: str) -> bool:
     return bool(name) and "=" not in name and not _BREAKING.search(name) and _plain(name) not in _OWN_FIELDS
 
 
+@lru_cache(256)
 def _plain(name: str) -> str:
     """A field's name without the differences that files make: EntityId, Markable_ID."""
     return name.replace("_", "").lower()

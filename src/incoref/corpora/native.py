@@ -14,7 +14,6 @@ from incoref.corpora.jsonlines import objects
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Entity, Mention, Sentence
 
-
 _Value = Document | Sentence | Mention | Entity
 
 
