@@ -45,7 +45,7 @@ class Sentence:
             start=self.start,
             end=self.end,
             speaker=self.speaker,
-            tokens=[[t.text, t.start, t.end, *([dict(t.attributes)] if t.attributes else [])] for t in self.tokens],
+            tokens=[[*t[:3], dict(t[3])] if t[3] else [*t[:3]] for t in self.tokens],
             attributes=dict(self.attributes),
         )
 
@@ -213,7 +213,9 @@ class Document:
 
 
 def _attributes(pairs: Mapping[str, str] | Iterable[tuple[str, str]] | None) -> Attributes:
-    return tuple(dict(pairs or ()).items())
+    if not pairs:
+        return ()
+    return tuple(pairs.items() if isinstance(pairs, dict) else dict(pairs).items())
 
 
 def _without_empty(**fields: Any) -> dict[str, Any]:

@@ -35,14 +35,14 @@ def read(path: Path | str, format: str | None = None) -> Iterator[Document]:
     known = format_named(format) if format is not None else None
     if known is not None and known.read is None:
         raise IncorefError(f"the format {known.name} can be written but not read")
-    for file in _files(path, known) if path.is_dir() else [path]:
+    for file in _files_of(path, known) if path.is_dir() else [path]:
         text = read_text(file)
         reader = (known or guess(text, file)).read
         assert reader is not None
         yield from _without_garbage_collection(reader(text, file))
 
 
-def _files(directory: Path, known: Format | None) -> list[Path]:
+def _files_of(directory: Path, known: Format | None) -> list[Path]:
     suffixes = known.suffixes if known else tuple(s for f in FORMATS.values() if f.read for s in f.suffixes)
     files = files_in(directory, lambda file: file.name.lower().endswith(suffixes))
     if known is None:

@@ -18,17 +18,15 @@ from incoref.corpora._losses import (
 )
 from incoref.corpora._ud import (
     COLUMNS,
-    EMPTY,
-    EMPTY_BEFORE,
     META,
     MISC,
     PARAGRAPH_GAP,
-    RANGE,
     SPECIAL_COMMENTS,
     comment_of,
     genre_of,
     misc_attributes,
 )
+from incoref.corpora._ud_odd import EMPTY, EMPTY_BEFORE, RANGE
 from incoref.types import Attributes, Document, Sentence
 
 BREAKING = re.compile(r"[\t\n\r]+")

@@ -8,7 +8,7 @@ without a word (on empty nodes alone) are none of the document's; they stay in t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
@@ -44,7 +44,7 @@ class _Entities:
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
-        self._names: tuple[str, ...] = TYPE_FIELDS[:1]
+        self._fields = _fields_reader(TYPE_FIELDS[:1])
         self.start()
 
     def start(self) -> None:
@@ -53,30 +53,27 @@ class _Entities:
 
     def take_global(self, name: str, value: str, line: int) -> bool:
         if name == "global.Entity":
-            self._names = tuple(value.split("-")[1:])
+            self._fields = _fields_reader(tuple(value.split("-")[1:]))
         return True
 
-    def split(self, row: str, line: int) -> tuple[list[str], str, Attributes]:
-        columns = row.rstrip().split("\t")
-        if len(columns) != 10:
-            raise FormatError(f"a row of {len(columns)} columns where CoNLL-U has 10", path=self._path, line=line)
-        misc = columns[9]
-        at = misc.find("Entity=")
-        if at < 0 or (at and misc[at - 1] != "|"):
-            return columns, "", NO_ATTRIBUTES
-        end = misc.find("|", at)
-        if end < 0:
-            columns[9] = misc[: at - 1] if at else "_"
-            return columns, misc[at + 7 :], NO_ATTRIBUTES
-        columns[9] = misc[:at] + misc[end + 1 :]
-        return columns, misc[at + 7 : end], NO_ATTRIBUTES
+    def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], _ud.Column]:
+        cells = [row.rstrip().split("\t") for row in rows]
+        for line, width in enumerate(map(len, cells), first_line):
+            if width != 10:
+                raise FormatError(f"a row of {width} columns where CoNLL-U has 10", path=self._path, line=line)
+        marks = [""] * len(rows)
+        for row, columns in enumerate(cells):
+            misc = columns[9]
+            if misc != "_" and "Entity=" in misc:
+                columns[9], marks[row] = _without_entity(misc)
+        return list(zip(*cells, strict=True)), [], marks
 
     def take(self, mark: str, token: int, line: int) -> None:
         end = mark.find(")")
         if mark[0] != "(" and end == len(mark) - 1:
             self._brackets.close(mark[:-1], token + 1, line)
-        elif end < 0 and mark.rfind("(") == 0 and len(mark) > 1:
-            self._open(mark[1:], False, token, line)
+        elif mark.rfind("(") == 0 and len(mark) > 2 and (end < 0 or end == len(mark) - 1):
+            self._open(mark[1:end] if end > 0 else mark[1:], end > 0, token, line)
         else:
             for opening, single, closing in self._pieces(mark, line):
                 if closing:
@@ -86,7 +83,7 @@ class _Entities:
 
     def _open(self, opening: str, single: bool, token: int, line: int) -> None:
         entity, _, fields = opening.partition("-")
-        type, attributes = _fields(self._names, fields)
+        type, attributes = self._fields(fields)
         if entity[-1:] == "]":
             self._in_parts = True
         if single:
@@ -121,18 +118,33 @@ class _Entities:
         return (_with_parts_joined(spans, self._path) if self._in_parts else spans), NO_ATTRIBUTES
 
 
-@lru_cache(_ud.CACHE_SIZE)
-def _fields(names: tuple[str, ...], fields: str) -> tuple[str | None, Attributes]:
-    """Type and attributes from the fields after an entity's id; the last may contain hyphens."""
-    type: str | None = None
-    attributes = []
+def _without_entity(misc: str) -> tuple[str, str]:
+    """MISC without Entity, and Entity's value."""
+    if misc.startswith("Entity=") and "|" not in misc:
+        return "_", misc[7:]
+    fields = misc.split("|")
+    place = next((at for at, field in enumerate(fields) if field.startswith("Entity=")), None)
+    mark = "" if place is None else fields.pop(place)[7:]
+    return "|".join(fields) or "_", mark
+
+
+@lru_cache(64)
+def _fields_reader(names: tuple[str, ...]) -> Callable[[str], tuple[str | None, Attributes]]:
+    """Makes type and attributes of the fields after an entity's id; the last of these names may contain hyphens."""
     names = names or ("other",)
-    for name, value in zip(names, fields.split("-", len(names) - 1), strict=False):
-        if name in TYPE_FIELDS and type is None:
-            type = value or None
-        elif value:
-            attributes.append((name, value))
-    return type, tuple(attributes)
+
+    @lru_cache(_ud.CACHE_SIZE)
+    def read_fields(fields: str) -> tuple[str | None, Attributes]:
+        type: str | None = None
+        attributes = []
+        for name, value in zip(names, fields.split("-", len(names) - 1), strict=False):
+            if name in TYPE_FIELDS and type is None:
+                type = value or None
+            elif value:
+                attributes.append((name, value))
+        return type, tuple(attributes)
+
+    return read_fields
 
 
 def _with_parts_joined(spans: list[Span], path: Path | str) -> list[Span]:
@@ -220,9 +232,9 @@ def _spell(mention: Mention, names: list[str], losses: Losses) -> str:
     """The fields after an entity's id, each behind a hyphen."""
     named = dict(mention.attributes)
     named.pop(PARTS, None)
-    empty = [name for name, value in named.items() if not value] if "" in named.values() else []
     if mention.type is not None:
         named[next(name for name in names if name in TYPE_FIELDS)] = mention.type
+    empty = [name for name, value in named.items() if not value] if "" in named.values() else []
     values = [named.pop(name, "") for name in names[1:]]
     while values and not values[-1]:
         values.pop()

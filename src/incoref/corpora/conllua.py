@@ -10,7 +10,7 @@ mention. Words may be numbered through the document or by sentence; they are wri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count, pairwise
@@ -34,11 +34,11 @@ NON_REFERRING = "non-referring"
 """Attribute of a document: the markables that don't refer, each as first token, end, fields (``3:5:EntityID=…``)."""
 
 _ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
-_USUAL_ORDER = list(range(10))
-_NOTHING_FURTHER = ["_"] * 4
 _OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
 _BRACKET = re.compile(r"\(([^()]*)(\))?|([^()]*)\)")
+_USUAL_FIELDS = re.compile(r"EntityID=([^|]+)\|MarkableID=([^|]+)(?:\|((?!EntityID|MarkableID).*))?")
 _BREAKING = re.compile(r"[()|@\s]")
+_UNSAFE = re.compile(r"[()@\s%]")
 _MARKABLE_FIELD = re.compile(r"MarkableID=([^|]+)")
 _STORED = re.compile(r"(\d{1,9}):(\d{1,9}):([^()\s]+)")
 
@@ -67,11 +67,14 @@ class _Identity:
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
-        self._places = _USUAL_ORDER
-        self._in_usual_order = True
-        self._identity = COLUMNS.index("IDENTITY")
-        self._further = [(at, name) for at, name in enumerate(COLUMNS) if at > self._identity]
+        self._set_columns(COLUMNS)
         self.start()
+
+    def _set_columns(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._places = [names.index(column) for column in COLUMNS[:10]]
+        self._identity = names.index(COLUMNS[10])
+        self._further = [place for place, name in enumerate(names) if name not in COLUMNS[:11]]
 
     def start(self) -> None:
         self._stack: list[_Open] = []
@@ -85,35 +88,43 @@ class _Identity:
         missing = [column for column in COLUMNS[:11] if column not in names]
         if missing:
             raise FormatError(f"no column {missing[0]} in '# global.columns'", path=self._path, line=line)
-        self._places = [names.index(column) for column in COLUMNS[:10]]
-        self._in_usual_order = self._places == _USUAL_ORDER
-        self._identity = names.index("IDENTITY")
-        self._further = [(at, column) for at, column in enumerate(names) if column not in COLUMNS[:11]]
+        self._set_columns(names)
         return False
 
-    def split(self, row: str, line: int) -> tuple[list[str], str, Attributes]:
-        cells = row.rstrip().split("\t")
-        if len(cells) <= self._identity:
-            raise FormatError(
-                f"a row of {len(cells)} columns, none of them for IDENTITY, which is number {self._identity + 1}",
-                path=self._path,
-                line=line,
-            )
-        columns = cells[:10] if self._in_usual_order else [cells[place] for place in self._places]
-        if "" in columns:
-            columns = [column or "_" for column in columns]
-        mark = cells[self._identity].strip()
-        further = NO_ATTRIBUTES
-        if len(cells) > 11 and cells[11:] != _NOTHING_FURTHER:
-            further = tuple(
-                [(name, cells[at]) for at, name in self._further if at < len(cells) and cells[at] not in ("_", "")]
-            )
-        return columns, "" if mark == "_" else mark, further
+    def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], _ud.Column]:
+        width = len(self._names)
+        cells = [row.rstrip().split("\t") for row in rows]
+        for line, row in enumerate(cells, first_line):
+            if len(row) != width:
+                self._fit(row, line)
+        columns = list(zip(*cells, strict=True))
+        marks = ["" if mark == "_" else mark.strip() for mark in columns[self._identity]]
+        places = [*self._places, *self._further]
+        return [columns[place] for place in places], [self._names[place] for place in self._further], marks
+
+    def _fit(self, row: list[str], line: int) -> None:
+        """Rows may lack columns behind IDENTITY, or have empty ones behind the last."""
+        width = len(self._names)
+        if len(row) <= self._identity:
+            fault = f"a row of {len(row)} columns; IDENTITY is number {self._identity + 1}"
+            raise FormatError(fault, path=self._path, line=line)
+        if any(cell.strip() not in _ud.NOTHING for cell in row[width:]):
+            raise FormatError(f"{len(row)} columns; '# global.columns' names {width}", path=self._path, line=line)
+        row[width:] = []
+        row += ["_"] * (width - len(row))
 
     def take(self, mark: str, token: int, line: int) -> None:
+        end = mark.find(")")
         if mark == ")":
             self._close("", token + 1, line)
-            return
+        elif mark.rfind("(") == 0 and (end < 0 or end == len(mark) - 1):
+            self._open(mark[1:end] if end > 0 else mark[1:], token, line)
+            if end > 0:
+                self._close("", token + 1, line)
+        else:
+            self._take_several(mark, token, line)
+
+    def _take_several(self, mark: str, token: int, line: int) -> None:
         at = 0
         for found in _BRACKET.finditer(mark):
             if found.start() != at:
@@ -121,38 +132,20 @@ class _Identity:
             at = found.end()
             opening, single, closing = found.groups()
             if opening is None:
-                self._close(unquote(closing) if closing else "", token + 1, line)
+                self._close(unquote(closing), token + 1, line)
                 continue
             self._open(opening.rstrip("@"), token, line)
             if single:
                 self._close("", token + 1, line)
         if at != len(mark):
-            raise FormatError(
-                f"unknown bracket {mark[at:]!r} in IDENTITY; expected '(EntityID=…' or ')'",
-                path=self._path,
-                line=line,
-            )
+            fault = f"unknown bracket {mark[at:]!r} in IDENTITY; expected '(EntityID=…' or ')'"
+            raise FormatError(fault, path=self._path, line=line)
 
     def _open(self, fields: str, token: int, line: int) -> None:
-        entity = markable = ""
-        type: str | None = None
-        attributes = []
-        for field in fields.split("|"):
-            name, _, value = field.partition("=")
-            value = unquote(value) if "%" in value else value
-            plain = _plain(name)
-            if plain == "entityid":
-                entity = value
-            elif plain == "markableid":
-                markable = value
-                attributes.append((_MARKABLE, value))
-            elif plain == "type":
-                type = value or None
-            else:
-                attributes.append((name, value))
+        entity, markable, type, attributes = _read_fields(fields)
         if not entity:
             raise FormatError(f"a markable without EntityID: '({fields}'", path=self._path, line=line)
-        self._stack.append(_Open(len(self._spans), token, line, entity, markable, type, tuple(attributes)))
+        self._stack.append(_Open(len(self._spans), token, line, entity, markable, type, attributes))
         self._spans.append(None)
         self._markables.append(markable)
 
@@ -164,8 +157,8 @@ class _Identity:
         if place < 0:
             which = f"markable {markable}" if markable else "a markable"
             raise FormatError(f"{which} ends here but none is open", path=self._path, line=line)
-        opened = stack.pop(place)
-        self._spans[opened.place] = Span(opened.first, end, opened.entity, opened.type, opened.attributes)
+        number, first, _, entity, _, type, attributes = stack.pop(place)
+        self._spans[number] = Span(first, end, entity, type, attributes)
 
     def take_empty(self, mark: str, token: int, line: int) -> str:
         raise FormatError("an empty node can't have a mention in CONLL-UA", path=self._path, line=line)
@@ -189,6 +182,42 @@ class _Identity:
                 by_markable.setdefault(markable or f" {number}", []).append(span)
         spans = [span for parts in by_markable.values() for span in _mentions(parts)]
         return spans, ((NON_REFERRING, " ".join(non_referring)),) if non_referring else NO_ATTRIBUTES
+
+
+def _read_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
+    """Entity, markable, type and attributes of a markable; the usual order of fields is quicker to read."""
+    found = _USUAL_FIELDS.fullmatch(fields)
+    if found is None or "%" in fields:
+        return _read_any_fields(fields)
+    entity, markable, rest = found.groups()
+    type, attributes = _read_rest(rest or "")
+    return entity, markable, type, ((_MARKABLE, markable), *attributes)
+
+
+@lru_cache(_ud.CACHE_SIZE)
+def _read_rest(rest: str) -> tuple[str | None, Attributes]:
+    _, _, type, attributes = _read_any_fields(rest) if rest else ("", "", None, NO_ATTRIBUTES)
+    return type, attributes
+
+
+def _read_any_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
+    entity = markable = ""
+    type: str | None = None
+    attributes = []
+    for field in fields.split("|"):
+        name, _, value = field.partition("=")
+        value = unquote(value) if "%" in value else value
+        plain = _plain(name)
+        if plain == "entityid":
+            entity = value
+        elif plain == "markableid":
+            markable = value
+            attributes.append((_MARKABLE, value))
+        elif plain == "type":
+            type = value or None
+        else:
+            attributes.append((name, value))
+    return entity, markable, type, tuple(attributes)
 
 
 def _mentions(parts: list[Span]) -> list[Span]:
@@ -256,9 +285,13 @@ def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
 
 def _fields(entity: str, type: str | None, attributes: Attributes) -> str:
     pairs = [(_ENTITY, entity), *attributes, *([(_TYPE, type)] if type else [])]
-    return "|".join(f"{name}={percent_encoded(value, _BREAKING)}" for name, value in pairs)
+    fields = "|".join([f"{name}={value}" for name, value in pairs])
+    if fields.count("|") < len(pairs) and not _UNSAFE.search(fields):
+        return fields
+    return "|".join([f"{name}={percent_encoded(value, _BREAKING)}" for name, value in pairs])
 
 
+@lru_cache(256)
 def _is_field_name(name: str) -> bool:
     return bool(name) and "=" not in name and not _BREAKING.search(name) and _plain(name) not in _OWN_FIELDS
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from pathlib import Path
 
 from incoref.corpora._losses import Losses
@@ -14,6 +15,8 @@ from incoref.corpora.jsonlines import objects
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Entity, Mention, Sentence
 
+_value = itemgetter(1)
+_STRINGS = {str}
 _Value = Document | Sentence | Mention | Entity
 
 
@@ -47,7 +50,7 @@ def _fault(document: Document) -> str | None:
     for word, start, end, attributes in tokens:
         if text[start:end] != word or start < 0:
             return f"the text has {text[start:end]!r} at {start}:{end}, not the word {word!r}"
-        if attributes and not _are_strings(attributes):
+        if attributes and set(map(type, map(_value, attributes))) != _STRINGS:
             return f"the word {word!r} has an attribute that is no string"
     for mention in document.mentions:
         first, end = mention.tokens
