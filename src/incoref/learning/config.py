@@ -66,11 +66,11 @@ class HeadsConfig(_Section):
     projection: int = Field(256, description="Size of a span's vector.")
     clusterer_hidden: int = Field(512, description="Hidden layer of the cluster scorer.")
     new_hidden: int = Field(64, description="Hidden layer of the score of a new entity.")
-    dropout: float = Field(0.3, ge=0, lt=1)
+    dropout: float = Field(0.3, ge=0, lt=1, description="Dropout in both scorers.")
 
 
 class TrainingConfig(_Section):
-    epochs: int = Field(6, gt=0)
+    epochs: int = Field(6, gt=0, description="Times that the training data is gone through.")
     encoder_rate: float = Field(1e-4, description="Highest learning rate of the encoder.")
     head_rate: float = Field(5e-4, description="Highest learning rate of everything else.")
     layer_decay: float = Field(1.0, gt=0, le=1, description="Each layer below the top learns so much slower.")
@@ -110,9 +110,11 @@ class TrainingConfig(_Section):
         0, ge=0, description="At the end, also try the mean of the weights after so many epochs; 0 for none."
     )
     average_of: Literal["best", "last"] = Field("best", description="Which epochs those are.")
-    seed: int = 1
-    threads: int = Field(1, gt=0)
-    device: str = Field("auto", description="cpu, cuda, cuda:1, mps …; auto takes a GPU where there is one.")
+    seed: int = Field(1, description="Of everything random: first weights, order, dropout, stretches.")
+    threads: int = Field(1, gt=0, description="Threads of PyTorch on the CPU.")
+    device: str = Field(
+        "auto", description="Where to compute: cpu, cuda, cuda:1 …; auto takes a CUDA GPU where there is one."
+    )
     bf16: bool = Field(False, description="Compute the encoder in bfloat16, everything else in single precision.")
     recompute: bool = Field(
         False, description="Gradient checkpointing: compute the encoder's inner values twice instead of keeping them."

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incoref import transitions
-from incoref.transitions import Action, History, Stack, State
+from incoref.transitions import Action, History, Span, Stack, State
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -42,6 +42,11 @@ class Derivation:
 
     def __len__(self) -> int:
         return len(self.action)
+
+    @property
+    def spans(self) -> list[Span]:
+        """The mentions."""
+        return list(zip(self.first.tolist(), self.last.tolist(), strict=True))
 
 
 def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:

@@ -46,7 +46,7 @@ class OwnDecisions:
         classes = {"genre": self.genre, "scheme": self.heads.names.schemes.index(annotation.scheme)}
         rows = vectors.detach().cpu().numpy()
         gold = annotation.gold
-        gold_spans = list(zip(gold.first.tolist(), gold.last.tolist(), strict=True))
+        gold_spans = annotation.derivation.spans
         spans = self._found(rows, classes) if self.mentions else gold_spans
         of_span = {span: number for number, span in enumerate(gold_spans)}
         places = [of_span.get(span) for span in spans]

@@ -41,7 +41,7 @@ class Limits:
 
     recompute_above: int = 2048
     """In batches of more encoder tokens, only the input of each encoder layer is kept."""
-    clusterer_bytes: int = 1 << 30
+    clusterer_bytes: int = 1 << 29
     """For the inner values of the clusterer's scorer."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -70,19 +71,22 @@ class Clustering:
         return self.entity_of is self.gold_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Annotation:
-    """Gold mentions and entities under one scheme."""
+    """Gold mentions and entities under one scheme: M mentions."""
 
+    reading: Reading
     scheme: str
     weight: float
     derivation: Derivation
-    gold: Clustering
+    entity_of: Ints  # (M,) gold entity of each mention, numbered in order of foundation
+    types: Ints  # (M,) entity type, or NO_TYPE
     dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
 
-    @property
-    def entity_of(self) -> Ints:
-        return self.gold.entity_of
+    @cached_property
+    def gold(self) -> Clustering:
+        """The gold mentions in gold clusters; made when first asked for, as starting a run needs derivations only."""
+        return clustering(self.reading, self.derivation.spans, self.entity_of, self.entity_of, self.types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +140,14 @@ def annotate(
     """The gold derivation of a document, cut into blocks as it is read."""
     gold = gold_mentions(document)
     derivation = derive(chunk_actions(gold.entities, reading.chunks))
-    spans = list(zip(derivation.first.tolist(), derivation.last.tolist(), strict=True))
-    entity_of = numbered([gold.entities[span] for span in spans])
-    type_of = np.array([types.get(gold.types[span] or "", NO_TYPE) for span in spans], np.int64)
+    spans = derivation.spans
     return Annotation(
+        reading=reading,
         scheme=scheme,
         weight=weight,
         derivation=derivation,
-        gold=clustering(reading, spans, entity_of, entity_of, type_of),
+        entity_of=numbered(gold.entities[span] for span in spans),
+        types=np.array([types.get(gold.types[span] or "", NO_TYPE) for span in spans], np.int64),
         dropped=gold.same_span + dropped(gold.entities, spans, reading.chunks),
     )
 

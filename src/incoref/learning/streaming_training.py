@@ -97,7 +97,7 @@ class StreamingTraining:
             tokens=sum(reading.chunks),
             subwords=len(reading.ids),
             unknown=int((reading.ids == self._tokenizer.unknown).sum()),
-            mentions=sum(len(annotation.gold) for annotation in example.annotations),
+            mentions=sum(len(annotation.entity_of) for annotation in example.annotations),
             dropped=sum((Counter(annotation.dropped) for annotation in example.annotations), Counter()),
         )
 
