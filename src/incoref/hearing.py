@@ -23,9 +23,9 @@ def feed(splitter: Splitter, state: SessionState, piece: str, speaker: str | Non
     """Running text, after which some sentences are known to have ended."""
     if state.flushed and piece[:1].strip() and _ends_in_word(state):
         state = _with_line_break(state)
-    state = _with_text(replace(state, speaker=speaker, flushed=False), piece)
     sentences, pending = splitter.feed(state.pending, piece)
-    return _lines(replace(state, pending=pending), sentences)
+    text = state.open_text.extended((piece,))
+    return _lines(replace(state, pending=pending, open_text=text, speaker=speaker, flushed=False), sentences)
 
 
 def flush(splitter: Splitter, state: SessionState) -> Heard:

@@ -140,6 +140,8 @@ def read(
 ) -> tuple[SessionState, list[Update]]:
     """Read sentences, in blocks; ``close`` when the last block shall not wait for more."""
     updates: list[Update] = []
+    if not lines and not close:
+        return state, updates
     for start in range(0, max(1, len(lines)), _AT_ONCE):
         end = start + _AT_ONCE
         state, found = _read_some(model, options, state, lines[start:end], close=close and end >= len(lines))
