@@ -1,0 +1,23 @@
+"""What a mention and an entity have in common that can be read off their words, places and speakers.
+
+Every feature of a (mention, entity) pair is a small class number.
+"""
+
+from __future__ import annotations
+
+from incoref.features.classes import PAIR_FEATURES, Agreement, Match, Voice
+from incoref.features.entities import EntityFacts
+from incoref.features.mentions import MentionFacts, facts_of, name_words
+from incoref.features.pairs import classes_of_pairs
+
+__all__ = [
+    "PAIR_FEATURES",
+    "Agreement",
+    "EntityFacts",
+    "Match",
+    "MentionFacts",
+    "Voice",
+    "classes_of_pairs",
+    "facts_of",
+    "name_words",
+]

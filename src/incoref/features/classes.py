@@ -1,0 +1,107 @@
+"""The features of a (mention, entity) pair and the classes that each has. Knows no mentions and no entities.
+
+- ``count``: mentions of the entity so far, in buckets that grow
+- ``distance``: mentions since its latest one, in buckets
+- ``sentences``: sentences since its latest one, in buckets
+- ``match``: the best match of strings with any mention of the entity, see ``Match``
+- ``agreement``: pronouns of the mention and the entity, see ``Agreement``
+- ``speaker``: who speaks and is spoken to, see ``Voice``
+- ``nested``: whether the entity's latest mention lies inside this one
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from incoref.features.mentions import GENDERED, PLURAL, PRONOUNS
+
+
+class Match(IntEnum):
+    """How alike two mentions' words are; the higher, the more alike."""
+
+    NONE = 0
+    SHARED_WORD = 1
+    SAME_HEAD = 2
+    CONTAINED = 3  # one's content words contain the other's
+    CONTAINED_SAME_HEAD = 4
+    SAME_PRONOUN = 5
+    SAME_STRING = 6  # articles dropped
+
+
+class Agreement(IntEnum):
+    """What the pronouns say about a mention and an entity."""
+
+    NO_PRONOUN = 0  # neither has one
+    ENTITY_HAS_PRONOUN = 1  # the mention is none, the entity has one that says he, she, it or they
+    MENTION_IS_PRONOUN = 2  # the entity has none that says he, she, it or they
+    SAME = 3
+    OTHER = 4  # he against she, it against they, …
+    OTHER_ONLY_PLURAL = 5  # he, she or it against they, which may be one person
+
+
+class Voice(IntEnum):
+    """Who says the mention, and who said or was addressed by the entity's first and second persons."""
+
+    NO_SPEAKER = 0
+    SAME_SPEAKER = 1  # neither is a first or second person; the entity's latest mention has the same speaker
+    OTHER_SPEAKER = 2
+    I_AM_THIS_I = 3
+    I_AM_NOT_THIS_I = 4
+    I_WAS_ADDRESSED = 5  # by another's "you" in the turn before
+    I_SAID_YOU = 6
+    I_AM_NAMED_SO = 7
+    YOU_ARE_NOT_MY_I = 8
+    YOU_SPOKE_BEFORE = 9  # the entity is the "I" of the turn before
+    YOU_SPOKE_ONCE = 10
+    YOU_AS_I_SAID = 11
+    YOU_AS_ANOTHER_SAID = 12
+    NAMED_SPEAKER = 13  # the mention is a name of a speaker, the entity that speaker's "I"
+    FIRST_PERSON_ENTITY = 14  # the mention is a third person, the entity has an "I" or "you" of the same speaker
+    OTHERS_FIRST_PERSON_ENTITY = 15
+
+
+PAIR_FEATURES: dict[str, int] = {
+    "count": 8,
+    "distance": 11,
+    "sentences": 10,
+    "match": len(Match),
+    "agreement": len(Agreement),
+    "speaker": len(Voice),
+    "nested": 2,
+}
+"""The features of a pair in order, with their numbers of classes."""
+
+COUNT_EDGES = np.array([2, 3, 4, 5, 8, 16, 32])
+DISTANCE_EDGES = np.array([2, 3, 4, 5, 8, 16, 32, 64, 128, 256])
+SENTENCE_EDGES = np.array([1, 2, 3, 4, 6, 9, 17, 33, 65])
+"""The classes of counts, distances and sentences: what lies between two of these numbers is one."""
+
+GENDERED_BITS = sum(1 << number for number in GENDERED)
+
+
+def bucket(values: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The classes of values whose classes start at these numbers."""
+    return np.searchsorted(edges, values, side="right")
+
+
+def _agreement(pronoun: int, said: int) -> Agreement:
+    """Of a mention that is this pronoun (or 0) with an entity that was called he, she, it or they, as bits."""
+    if pronoun not in GENDERED:
+        return Agreement.ENTITY_HAS_PRONOUN if said else Agreement.NO_PRONOUN
+    if not said:
+        return Agreement.MENTION_IS_PRONOUN
+    if said & 1 << pronoun:
+        return Agreement.SAME
+    return Agreement.OTHER_ONLY_PLURAL if pronoun == PLURAL or said == 1 << PLURAL else Agreement.OTHER
+
+
+AGREEMENT = np.array(
+    [
+        [_agreement(pronoun, said) for said in range(GENDERED_BITS + 1)]
+        for pronoun in range(max(PRONOUNS.values()) + 1)
+    ]
+)
+"""``_agreement`` of every pronoun with every set of them."""

@@ -1,0 +1,300 @@
+"""The facts of all entities of a text: what is needed to class a new mention against each of them at once.
+
+The one implementation for training, evaluation and running. Knows words, not vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from incoref.entityrow import EntityRow
+from incoref.features.classes import (
+    AGREEMENT,
+    COUNT_EDGES,
+    DISTANCE_EDGES,
+    GENDERED_BITS,
+    PAIR_FEATURES,
+    SENTENCE_EDGES,
+    Match,
+    Voice,
+    bucket,
+)
+from incoref.features.mentions import FIRST_PERSON, PRONOUNS, SECOND_PERSON, MentionFacts, content_of, name_words
+
+COLUMNS = (
+    "count",
+    "latest mention",
+    "sentence of it",
+    "first token of it",
+    "speaker of it",
+    "pronouns as bits",
+    "whose I it is",
+    "turn of that",
+    "who said you to it",
+    "turn of that",
+)
+(
+    COUNT,
+    _LATEST,
+    SENTENCE,
+    FIRST,
+    _SPEAKER,
+    PRONOUN_BITS,
+    _FIRST_PERSON_OF,
+    _FIRST_PERSON_TURN,
+    _SECOND_PERSON_BY,
+    _SECOND_PERSON_TURN,
+) = range(len(COLUMNS))
+_NOBODY, _STRANGER = -1, -2
+_NEW_ENTITY = np.array([[0 if column in (COUNT, PRONOUN_BITS) else _NOBODY] for column in range(len(COLUMNS))])
+
+
+class EntityFacts:
+    """The facts of all entities of a text, in order of foundation; grows with ``add``, and ``copy`` is cheap."""
+
+    def __init__(self) -> None:
+        self.numbers: npt.NDArray[np.int64] = np.zeros((len(COLUMNS), 0), np.int64)
+        """The numbers of every entity, (columns, entities)."""
+        self._mentions = 0
+        self._strings: dict[str, frozenset[int]] = {}
+        self._heads: dict[str, frozenset[int]] = {}
+        self._words: dict[str, frozenset[int]] = {}
+        self._contents: list[tuple[frozenset[str], ...]] = []
+        self._speakers: dict[str, int] = {}
+        self._names: dict[str, frozenset[int]] = {}  # speakers by the words of their names
+
+    def __len__(self) -> int:
+        return int(self.numbers.shape[1])
+
+    def copy(self) -> EntityFacts:
+        twin = EntityFacts.__new__(EntityFacts)
+        twin.numbers = self.numbers.copy()
+        twin._mentions = self._mentions
+        twin._strings = self._strings.copy()
+        twin._heads = self._heads.copy()
+        twin._words = self._words.copy()
+        twin._contents = self._contents.copy()
+        twin._speakers = self._speakers.copy()
+        twin._names = self._names.copy()
+        return twin
+
+    @property
+    def mentions(self) -> int:
+        """How many mentions have been added, those of entities that are gone included."""
+        return self._mentions
+
+    def rows(self) -> list[EntityRow]:
+        """The facts of each entity apart."""
+        strings: list[set[str]] = [set() for _ in range(len(self))]
+        heads: list[set[str]] = [set() for _ in range(len(self))]
+        for index, found in ((self._strings, strings), (self._heads, heads)):
+            for key, entities in index.items():
+                for entity in entities:
+                    found[entity].add(key)
+        names = {_NOBODY: None, **{number: name for name, number in self._speakers.items()}}
+        return [
+            EntityRow(
+                count=row[COUNT],
+                latest=row[_LATEST],
+                sentence=row[SENTENCE],
+                first=row[FIRST],
+                speaker=names[row[_SPEAKER]],
+                pronouns=row[PRONOUN_BITS],
+                i_of=names[row[_FIRST_PERSON_OF]],
+                i_turn=row[_FIRST_PERSON_TURN],
+                you_by=names[row[_SECOND_PERSON_BY]],
+                you_turn=row[_SECOND_PERSON_TURN],
+                strings=frozenset(strings[entity]),
+                heads=frozenset(heads[entity]),
+                contents=self._contents[entity],
+            )
+            for entity, row in enumerate(self.numbers.T.tolist())
+        ]
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[EntityRow], mentions: int) -> EntityFacts:
+        """Of these entities in this order, after so many mentions; speakers whom none of them needs are forgotten."""
+        facts = cls()
+        facts._mentions = mentions
+        facts.numbers = np.zeros((len(COLUMNS), len(rows)), np.int64)
+        for entity, row in enumerate(rows):
+            numbers = facts.numbers[:, entity]
+            numbers[COUNT], numbers[_LATEST] = row.count, row.latest
+            numbers[SENTENCE], numbers[FIRST] = row.sentence, row.first
+            numbers[PRONOUN_BITS] = row.pronouns
+            numbers[_SPEAKER] = facts._speaker_number(row.speaker)
+            numbers[_FIRST_PERSON_OF], numbers[_FIRST_PERSON_TURN] = facts._speaker_number(row.i_of), row.i_turn
+            numbers[_SECOND_PERSON_BY], numbers[_SECOND_PERSON_TURN] = facts._speaker_number(row.you_by), row.you_turn
+            for index, keys in (
+                (facts._strings, row.strings),
+                (facts._heads, row.heads),
+                (facts._words, frozenset[str]().union(*row.contents)),
+            ):
+                for key in keys:
+                    _put(index, key, entity)
+            facts._contents.append(row.contents)
+        return facts
+
+    def kept(self, numbers: Sequence[int]) -> EntityFacts:
+        """Of these entities alone, renumbered in this order; what ``from_rows`` gives for their rows, but quicker."""
+        place = {number: row for row, number in enumerate(numbers)}
+
+        def left(index: dict[str, frozenset[int]]) -> dict[str, frozenset[int]]:
+            found = ((key, [place[e] for e in entities if e in place]) for key, entities in index.items())
+            return {key: _set_of(entities) for key, entities in found if entities}
+
+        twin = EntityFacts()
+        twin._mentions = self._mentions
+        twin.numbers = self.numbers[:, list(numbers)]
+        twin._strings, twin._heads, twin._words = left(self._strings), left(self._heads), left(self._words)
+        twin._contents = [self._contents[number] for number in numbers]
+        speakers = twin.numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]]
+        needed = set(speakers.ravel().tolist())
+        renumbered = np.full(len(self._speakers) + 1, _NOBODY)  # the last one for nobody
+        for name, number in self._speakers.items():
+            if number in needed:
+                renumbered[number] = twin._speaker_number(name)
+        twin.numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]] = renumbered[speakers]
+        return twin
+
+    def with_fewer_names(self, most: int) -> EntityFacts:
+        """Of those with more than twice so many names only the first and the latest, ``most`` in all."""
+        crowded = [entity for entity, contents in enumerate(self._contents) if len(contents) > 2 * most]
+        if not crowded:
+            return self
+        rows = self.rows()
+        for entity in crowded:
+            row = rows[entity]
+            contents = (*row.contents[: most // 2], *row.contents[most // 2 - most :])
+            rows[entity] = replace(
+                row,
+                contents=contents,
+                heads=row.heads & frozenset[str]().union(*contents),
+                strings=frozenset(s for s in row.strings if s in PRONOUNS or content_of(s.split()) in contents),
+            )
+        return EntityFacts.from_rows(rows, self._mentions)
+
+    def speaker_of(self, entity: int) -> str | None:
+        """Whose "I" the entity is."""
+        number = self.numbers[_FIRST_PERSON_OF, entity]
+        return next((name for name, other in self._speakers.items() if other == number), None)
+
+    def classes(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
+        """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
+        numbers = self.numbers
+        found = np.zeros((len(PAIR_FEATURES), len(self)), np.int64)
+        count, distance, sentences, match, agreement, speaker, nested = found
+        count[:] = bucket(numbers[COUNT], COUNT_EDGES)
+        distance[:] = bucket(self._mentions - numbers[_LATEST], DISTANCE_EDGES)
+        sentences[:] = bucket(mention.sentence - numbers[SENTENCE], SENTENCE_EDGES)
+        for entity, kind in self.matches(mention).items():
+            match[entity] = kind
+        agreement[:] = AGREEMENT[mention.pronoun][numbers[PRONOUN_BITS] & GENDERED_BITS]
+        if mention.speaker is not None:
+            speaker[:] = self.voice(mention, mention.speaker)
+        nested[:] = numbers[FIRST] >= mention.first
+        return found
+
+    def matches(self, mention: MentionFacts) -> dict[int, Match]:
+        """The entities whose words match the mention's in some way, and how."""
+        if mention.pronoun:
+            return dict.fromkeys(self._strings.get(mention.string, ()), Match.SAME_PRONOUN)
+        content = mention.content
+        same_head = self._heads.get(mention.head, frozenset())
+        found = {}
+        for entity in same_head.union(*(self._words.get(word, ()) for word in content)):
+            if any(content <= other or other <= content for other in self._contents[entity]):
+                found[entity] = Match.CONTAINED_SAME_HEAD if entity in same_head else Match.CONTAINED
+            else:
+                found[entity] = Match.SAME_HEAD if entity in same_head else Match.SHARED_WORD
+        return found | dict.fromkeys(self._strings.get(mention.string, ()), Match.SAME_STRING)
+
+    def voice(self, mention: MentionFacts, said_by: str) -> npt.NDArray[np.int64]:
+        """The class of ``Voice`` of every entity for a mention that this speaker says, (entities,)."""
+        me = self._speakers.get(said_by, _STRANGER)
+        numbers = self.numbers
+        i_of, you_by = numbers[_FIRST_PERSON_OF], numbers[_SECOND_PERSON_BY]
+        turn_before = mention.turn - 1
+        mine, others = (i_of == me) & (i_of != _NOBODY), (i_of != me) & (i_of != _NOBODY)
+        my_you, others_you = (you_by == me) & (you_by != _NOBODY), (you_by != me) & (you_by != _NOBODY)
+        by_me = numbers[_SPEAKER] == me
+        found = np.where(by_me, Voice.SAME_SPEAKER, Voice.OTHER_SPEAKER).astype(np.int64)
+        if mention.pronoun == FIRST_PERSON:
+            found[my_you] = Voice.I_SAID_YOU
+            found[others_you & (numbers[_SECOND_PERSON_TURN] == turn_before)] = Voice.I_WAS_ADDRESSED
+            for word in name_words(said_by):
+                found[list(self._words.get(word, ()))] = Voice.I_AM_NAMED_SO
+            found[others] = Voice.I_AM_NOT_THIS_I
+            found[mine] = Voice.I_AM_THIS_I
+        elif mention.pronoun == SECOND_PERSON:
+            found[others_you] = Voice.YOU_AS_ANOTHER_SAID
+            found[my_you] = Voice.YOU_AS_I_SAID
+            found[others] = Voice.YOU_SPOKE_ONCE
+            found[others & (numbers[_FIRST_PERSON_TURN] == turn_before)] = Voice.YOU_SPOKE_BEFORE
+            found[mine] = Voice.YOU_ARE_NOT_MY_I
+        else:
+            found[mine | my_you] = Voice.FIRST_PERSON_ENTITY
+            found[others | others_you] = Voice.OTHERS_FIRST_PERSON_ENTITY
+            named = frozenset[int]().union(*(self._names.get(word, ()) for word in mention.content))
+            for speaker in named:
+                found[i_of == speaker] = Voice.NAMED_SPEAKER
+        return found
+
+    def add(self, mention: MentionFacts, entity: int) -> None:
+        """Put the mention into the entity; a number one past the last founds it."""
+        speaker = self._speaker_number(mention.speaker)
+        if entity == len(self):
+            self.numbers = np.concatenate((self.numbers, _NEW_ENTITY), axis=1)
+            self._contents.append(())
+        row = self.numbers[:, entity].tolist()
+        row[COUNT] += 1
+        row[_LATEST] = self._mentions
+        row[SENTENCE] = mention.sentence
+        row[FIRST] = mention.first
+        row[_SPEAKER] = speaker
+        row[PRONOUN_BITS] |= 1 << mention.pronoun if mention.pronoun else 0
+        if mention.pronoun == FIRST_PERSON:
+            row[_FIRST_PERSON_OF], row[_FIRST_PERSON_TURN] = speaker, mention.turn
+        elif mention.pronoun == SECOND_PERSON:
+            row[_SECOND_PERSON_BY], row[_SECOND_PERSON_TURN] = speaker, mention.turn
+        self.numbers[:, entity] = row
+        self._mentions += 1
+        _put(self._strings, mention.string, entity)
+        if not mention.pronoun:
+            _put(self._heads, mention.head, entity)
+            for word in mention.content:
+                _put(self._words, word, entity)
+            if mention.content and mention.content not in self._contents[entity]:
+                self._contents[entity] = (*self._contents[entity], mention.content)
+
+    def _speaker_number(self, name: str | None) -> int:
+        if name is None:
+            return _NOBODY
+        if name not in self._speakers:
+            self._speakers[name] = len(self._speakers)
+            for word in name_words(name):
+                _put(self._names, word, self._speakers[name])
+        return self._speakers[name]
+
+
+def _put(index: dict[str, frozenset[int]], key: str, entity: int) -> None:
+    known = index.get(key)
+    if known is None:
+        index[key] = _set_of((entity,))
+    elif entity not in known:
+        index[key] = known | {entity}
+
+
+def _set_of(entities: Sequence[int]) -> frozenset[int]:
+    return _alone(entities[0]) if len(entities) == 1 else frozenset(entities)
+
+
+@lru_cache(maxsize=1 << 14)
+def _alone(entity: int) -> frozenset[int]:
+    """One for all: most words belong to one entity, and states that are kept would have a set for each."""
+    return frozenset((entity,))

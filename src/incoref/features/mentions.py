@@ -1,0 +1,109 @@
+"""What of a mention the features look at: its words, place and speaker. Knows no entities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+PRONOUNS: dict[str, int] = {
+    word: number
+    for number, words in enumerate(
+        (
+            "he him his himself",
+            "she her hers herself",
+            "it its itself",
+            "they them their theirs themselves themself",
+            "i me my mine myself",
+            "you your yours yourself yourselves thou thee thy thine",
+            "we us our ours ourselves",
+            "this that these those",
+            "who whom whose which",
+        ),
+        start=1,
+    )
+    for word in words.split()
+}
+FIRST_PERSON, SECOND_PERSON = 5, 6
+PLURAL = 4
+GENDERED = (1, 2, 3, 4)
+
+_ARTICLES = frozenset("a an the".split())
+_DETERMINERS = frozenset(
+    "a an the this that these those my your his her its our their some any no every each another 's ’s ' ’".split()
+)
+_FUNCTION_WORDS = frozenset(
+    "of in on at to for from by with about into over under between among through during against without within "
+    "and or but nor as than that which who whom whose where when while is are was were be been being has have had "
+    "do does did will would can could may might shall should must not n't "
+    ", . ; : ! ? - -- – — ( ) [ ] \" “ ” ` `` ''".split()
+)
+_HEAD_ENDS = frozenset(
+    "of in on at to for from by with about into over under between among through during against without within "
+    "who whom whose which that where when , ; : ( [ - -- – —".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MentionFacts:
+    """What of a mention the features look at."""
+
+    first: int
+    """Number of its first token in the text."""
+    sentence: int
+    turn: int
+    """Number of its speaker's turn."""
+    string: str
+    """Lower-case words without articles."""
+    head: str
+    content: frozenset[str]
+    pronoun: int
+    """Class of the pronoun that it is, or 0."""
+    speaker: str | None
+
+    @property
+    def says_i(self) -> bool:
+        """Whether its speaker speaks of themselves alone."""
+        return self.pronoun == FIRST_PERSON
+
+
+def head_of(words: Sequence[str]) -> int:
+    """Place of the head word by a rule of thumb: the last word before what follows a noun."""
+    for place, word in enumerate(words):
+        if place and word in _HEAD_ENDS:
+            return place - 1
+    end = len(words) - 1
+    while end > 0 and words[end] in ("'s", "’s", "'", "’"):
+        end -= 1
+    return end
+
+
+def content_of(lower: Sequence[str]) -> frozenset[str]:
+    return frozenset(word for word in lower if word not in _DETERMINERS and word not in _FUNCTION_WORDS)
+
+
+def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker: str | None) -> MentionFacts:
+    """Facts of the mention made of these words."""
+    lower = [word.lower() for word in words]
+    while len(lower) > 1 and lower[0] in _ARTICLES:
+        lower = lower[1:]
+    pronoun = PRONOUNS.get(lower[0], 0) if len(lower) == 1 else 0
+    head = lower[head_of(lower)]
+    content = content_of(lower)
+    return MentionFacts(
+        first=first,
+        sentence=sentence,
+        turn=turn,
+        string=" ".join(lower),
+        head=head,
+        content=content,
+        pronoun=pronoun,
+        speaker=speaker,
+    )
+
+
+@lru_cache(maxsize=4096)
+def name_words(speaker: str) -> tuple[str, ...]:
+    """The words of a speaker's name: "FrankMessina" and "frank_messina" are frank and messina."""
+    return tuple(word.lower() for word in re.findall(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+", speaker))

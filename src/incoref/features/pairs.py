@@ -1,0 +1,54 @@
+"""The features of all pairs of a text whose entities are known, as training needs them. Knows no vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from incoref.features.classes import (
+    AGREEMENT,
+    COUNT_EDGES,
+    DISTANCE_EDGES,
+    GENDERED_BITS,
+    PAIR_FEATURES,
+    SENTENCE_EDGES,
+    bucket,
+)
+from incoref.features.entities import COLUMNS, COUNT, FIRST, PRONOUN_BITS, SENTENCE, EntityFacts
+from incoref.features.mentions import MentionFacts
+
+
+def classes_of_pairs(
+    mentions: Sequence[MentionFacts], entity_of: npt.NDArray[np.int64], latest: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int8]:
+    """The classes of every mention against every entity before it, (features, pairs), mention by mention.
+
+    What ``EntityFacts.classes`` gives for one mention after the other, each joining its entity in ``entity_of``, but
+    most features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
+    """
+    found = np.zeros((len(PAIR_FEATURES), len(latest)), np.int8)
+    count, distance, sentences, match, agreement, speaker, nested = found
+    known = EntityFacts()
+    after = np.zeros((len(COLUMNS), len(mentions)), np.int64)  # the numbers of each mention's entity once it joined
+    entities, done = [], 0
+    for number, (mention, entity) in enumerate(zip(mentions, entity_of.tolist(), strict=True)):
+        for other, kind in known.matches(mention).items():
+            match[done + other] = kind
+        if mention.speaker is not None:
+            speaker[done : done + len(known)] = known.voice(mention, mention.speaker)
+        entities.append(len(known))
+        done += len(known)
+        known.add(mention, entity)
+        after[:, number] = known.numbers[:, entity]
+    of_pair = np.repeat(np.arange(len(mentions)), entities)
+    sentence, first, pronoun = (
+        np.array([(m.sentence, m.first, m.pronoun) for m in mentions], np.int64).reshape(-1, 3).T
+    )
+    count[:] = bucket(after[COUNT], COUNT_EDGES)[latest]
+    distance[:] = bucket(of_pair - latest, DISTANCE_EDGES)
+    sentences[:] = bucket(sentence[of_pair] - after[SENTENCE][latest], SENTENCE_EDGES)
+    agreement[:] = AGREEMENT[pronoun[of_pair], (after[PRONOUN_BITS] & GENDERED_BITS)[latest]]
+    nested[:] = after[FIRST][latest] >= first[of_pair]
+    return found
