@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -42,6 +41,7 @@ def resolve(
     """
     if format not in _FORMATS:
         raise IncorefError(f"no format '{format}'; choose from {', '.join(_FORMATS)}")
+    from incoref.outputs.jsonable import document_json, json_line
     from incoref.resolver import load
 
     text = _read(file)
@@ -52,7 +52,7 @@ def resolve(
     if format == "resolved":
         print(session.resolved_text().rstrip("\n"))
     elif format == "json":
-        print(json.dumps(as_json(document), ensure_ascii=False))
+        print(json_line(document_json(document)))
     else:
         _print_text(document)
 
@@ -70,33 +70,6 @@ def _bytes_of(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise IncorefError(f"{path}: {error.strerror}") from error
-
-
-def as_json(document: Document) -> dict[str, Any]:
-    """A document as ``resolve`` prints it."""
-    return {
-        "text": document.text,
-        "sentences": [{"start": s.start, "end": s.end, "speaker": s.speaker} for s in document.sentences],
-        "entities": [
-            {
-                "id": entity.id,
-                "name": entity.name,
-                "type": entity.type,
-                "mentions": [
-                    {
-                        "start": m.start,
-                        "end": m.end,
-                        "text": m.text,
-                        "sentence": m.sentence,
-                        "confidence": m.confidence,
-                        "mention_confidence": m.mention_confidence,
-                    }
-                    for m in entity.mentions
-                ],
-            }
-            for entity in document.entities
-        ],
-    }
 
 
 def _print_text(document: Document) -> None:
