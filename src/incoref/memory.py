@@ -152,6 +152,8 @@ class ClusterScorer:
         self.pair = np.concatenate([of_both, *(tables[name] for name in PAIR_FEATURES)])
         self.pair_places = self.size + np.cumsum([0, *PAIR_FEATURES.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
+        votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in PAIR_FEATURES.items()]
+        self.votes = np.concatenate(votes)  # models of before have none
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output = np.ascontiguousarray(weights["output.weight"].T)
@@ -191,12 +193,14 @@ class ClusterScorer:
         if len(memory):
             pairs = np.zeros((len(memory), len(self.pair)), np.float32)
             np.multiply(memory.means, span, out=pairs[:, : self.size])
-            pairs[np.arange(len(memory)), classes + self.pair_places] = 1
+            places = classes + self.pair_places
+            pairs[np.arange(len(memory)), places] = 1
             hidden = self.product(pairs, self.pair)
             hidden += memory.shares
             hidden += span @ self.mention + constant
             np.maximum(hidden, self.zeros, out=hidden)
             found[:-1] = self.product(hidden, self.output)[:, 0] + self.output_bias[0]
+            found[:-1] += self.votes[places - self.size].sum(axis=0)
         return found
 
     def assign(

@@ -61,6 +61,16 @@ class HeadNames:
     schemes: tuple[str, ...] = ("ontonotes",)
     types: tuple[str, ...] = ()
 
+    def extended(self, other: HeadNames) -> HeadNames:
+        """These names under their numbers, and then the other ones that are not among them."""
+
+        def joined(these: tuple[str, ...], those: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys((*these, *those)))
+
+        return HeadNames(
+            joined(self.genres, other.genres), joined(self.schemes, other.schemes), joined(self.types, other.types)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Temperatures:

@@ -62,7 +62,8 @@ def test_scores_are_those_of_the_plain_definition() -> None:
         features = [table(name)[classes[row, entity]] for row, name in enumerate(PAIR_FEATURES)]
         row = np.concatenate([span, mean, span * mean, *features, table("genre")[2], table("scheme")[1]])
         hidden = np.maximum(own["hidden.linear.weight"] @ row + own["hidden.linear.bias"], 0)
-        expected = own["output.weight"][0] @ hidden + own["output.bias"][0]
+        votes = sum(own[f"votes.tables.{name}"][classes[row, entity]] for row, name in enumerate(PAIR_FEATURES))
+        expected = own["output.weight"][0] @ hidden + own["output.bias"][0] + votes
         assert found[entity] == pytest.approx(expected, abs=1e-4)
     new = np.maximum(own["new_entity.0.weight"] @ span + own["new_entity.0.bias"], 0)
     assert found[-1] == pytest.approx(own["new_entity.2.weight"][0] @ new + own["new_entity.2.bias"][0], abs=1e-4)

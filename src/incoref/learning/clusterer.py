@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint
 
-from incoref.learning.layers import FeatureTables, SplitLinear, beside
+from incoref.learning.layers import FeatureTables, SplitLinear, Votes, beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,8 @@ class ClustererSizes:
     """Hidden size of a learned score for a new entity; none is the paper's constant."""
     types: int = 0
     """Number of entity types to tell apart, as a second task."""
+    votes: tuple[str, ...] = ()
+    """Features of a pair whose classes also add a number of their own to the score, past the hidden layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ class Clusterer(nn.Module):
         self.hidden = SplitLinear(
             {"mention": size, "entity": size, "product": size, "features": self.pair_features.width}, sizes.hidden
         )
+        self.votes = Votes({name: pair_features[name] for name in sizes.votes}) if sizes.votes else None
         self.dropout = nn.Dropout(sizes.dropout)
         self.output = nn.Linear(sizes.hidden, 1)
         self.new_entity = None
@@ -162,7 +165,7 @@ class Clusterer(nn.Module):
                 + of_entity.index_select(0, j)
             )
             out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
-            return out
+            return out if self.votes is None else out + self.votes(some)
 
         inner_values = (
             4 * spans.shape[1] + 5 * self.sizes.hidden + 2 * self.pair_features.width

@@ -34,6 +34,9 @@ class CorpusConfig(_Section):
     )
     weight: float = Field(1.0, gt=0, description="Weight of this annotation among those of the same text.")
     share: float = Field(1.0, gt=0, description="Visits a document gets in an epoch; below 1, some are left out.")
+    dialogue_share: float | None = Field(
+        None, gt=0, description="The same for documents with several speakers; as the others when not given."
+    )
     longest: int | None = Field(None, gt=0, description="Read at most so many tokens, a random stretch each time.")
     name: str | None = Field(None, description="Name in reports; the path when not given.")
     drop_singletons: bool = Field(False, description="When evaluating: without singletons on either side.")
@@ -73,6 +76,9 @@ class TrainingConfig(_Section):
     epochs: int = Field(6, gt=0, description="Times that the training data is gone through.")
     encoder_rate: float = Field(1e-4, description="Highest learning rate of the encoder.")
     head_rate: float = Field(5e-4, description="Highest learning rate of everything else.")
+    vote_rate: float = Field(
+        1e-2, description="Highest learning rate of what a feature's class adds to a pair's score. Streaming."
+    )
     layer_decay: float = Field(1.0, gt=0, le=1, description="Each layer below the top learns so much slower.")
     warmup: float = Field(0.1, ge=0, lt=1, description="Part of all steps in which the rates grow.")
     head_warmup: float | None = Field(
@@ -125,7 +131,16 @@ class TrainingConfig(_Section):
 
 _STREAMING_ONLY = {
     "encoder": ("layers", "window", "tail"),
-    "training": ("action_power", "type_loss", "genre_dropout", "k", "own_clusters", "own_mentions", "own_from"),
+    "training": (
+        "vote_rate",
+        "action_power",
+        "type_loss",
+        "genre_dropout",
+        "k",
+        "own_clusters",
+        "own_mentions",
+        "own_from",
+    ),
 }
 _FREE_TO_CHANGE = {"threads", "device", "checkpoint_minutes", "tensorboard"}
 """Settings of the training that a resumed run may have otherwise than before."""
@@ -138,6 +153,11 @@ class Configuration(_Section):
         "streaming", description="The default model (any BERT, block-causal), or the paper's (XLNet with recurrence)."
     )
     encoder: EncoderConfig
+    start: Path | None = Field(
+        None,
+        description="A trained model to start from, a run's best/, instead of fresh weights around the encoder; "
+        "the new model also knows its genres, schemes and types. Streaming.",
+    )
     heads: HeadsConfig = HeadsConfig()
     paper: PaperConfig | None = Field(None, description="The paper's model: mode, setting, sizes.")
     training: TrainingConfig = TrainingConfig()
@@ -157,7 +177,7 @@ class Configuration(_Section):
             if self.paper is not None:
                 raise ValueError('the section paper is for kind = "paper"')
             return self
-        odd = _not_default(self, ("heads", "types"))
+        odd = _not_default(self, ("start", "heads", "types"))
         for section, names in _STREAMING_ONLY.items():
             odd += [f"{section}.{name}" for name in _not_default(getattr(self, section), names)]
         odd += [f"train.{name}" for corpus in self.train for name in _not_default(corpus, ("weight",))]

@@ -106,9 +106,17 @@ def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Sour
             text = (document.id, words) if together else (number, place)
             by_text[text].append((config, Annotated(document, config.scheme, config.weight)))
     return [
-        Source(tuple(annotated for _, annotated in group), group[0][0].share, group[0][0].longest)
+        Source(tuple(annotated for _, annotated in group), _share(*group[0]), group[0][0].longest)
         for group in by_text.values()
     ]
+
+
+def _share(config: CorpusConfig, annotated: Annotated) -> float:
+    """How often an epoch visits a document."""
+    if config.dialogue_share is None:
+        return config.share
+    speakers = {sentence.speaker for sentence in annotated.document.sentences} - {None}
+    return config.dialogue_share if len(speakers) > 1 else config.share
 
 
 def stretch_of(source: Source, rng: np.random.Generator) -> list[Document]:

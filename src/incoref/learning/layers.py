@@ -31,6 +31,22 @@ class FeatureTables(nn.Module):
         return torch.cat([table(classes[name]) for name, table in self.tables.items()], dim=-1)
 
 
+class Votes(nn.Module):
+    """One number a class of each feature, 0 at first; a row of classes becomes their sum.
+
+    What a class says is learned here with its own, higher rate: through embeddings and a hidden layer, classes that
+    few documents have (who speaks to whom) would hardly count before the training ends.
+    """
+
+    def __init__(self, rows: Mapping[str, int]) -> None:
+        super().__init__()
+        self.tables = nn.ParameterDict({name: nn.Parameter(torch.zeros(count)) for name, count in rows.items()})
+
+    def forward(self, classes: Mapping[str, Tensor]) -> Tensor:
+        """Classes by feature name, (n,) each, to (n,)."""
+        return torch.stack([table[classes[name]] for name, table in self.tables.items()]).sum(dim=0)
+
+
 class SplitLinear(nn.Module):
     """A linear layer over a concatenation of parts, kept in parts: W [a; b] = W_a a + W_b b.
 

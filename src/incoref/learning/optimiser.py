@@ -25,6 +25,8 @@ def new_optimiser(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
         if not parameter.requires_grad:
             continue
         rate, warmup, decay = training.head_rate, training.head_warmup, 0.0
+        if ".votes." in name:
+            rate = training.vote_rate
         if name.startswith("encoder."):
             rate = training.encoder_rate * training.layer_decay ** (depth - 1 - _layer(name))
             warmup = training.warmup

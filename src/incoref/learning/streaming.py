@@ -95,6 +95,7 @@ class StreamingModel(nn.Module):
                 dropout=sizes.dropout,
                 new_hidden=sizes.new_hidden,
                 types=len(names.types),
+                votes=tuple(PAIR_FEATURES),
             ),
             {"width": WIDTHS - 1},
             {**PAIR_FEATURES, **constant},

@@ -44,10 +44,17 @@ class StreamingTraining:
                     f"{', '.join(schemes)}"
                 )
         self._names = HeadNames((UNKNOWN_GENRE, *data.genres(self.sources)), tuple(schemes), config.types)
-        self._types = {name: number for number, name in enumerate(config.types)}
         torch.manual_seed(training.seed)
         encoder = BlockCausalEncoder.pretrained(folder, config.encoder.layers)
-        self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump())).to(device)
+        if config.start is None:
+            self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
+        else:
+            earlier, _ = checkpoints.load_model(config.start)
+            self._names = earlier.names.extended(self._names)
+            self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
+            checkpoints.take_over(self.model, earlier, config.start)
+        self.model.to(device)
+        self._types = {name: number for number, name in enumerate(self._names.types)}
         self.model.bf16, self.model.recompute = training.bf16, training.recompute
         if training.freeze_embeddings:
             encoder.embeddings.word_embeddings.requires_grad_(False)

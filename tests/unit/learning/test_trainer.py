@@ -18,6 +18,7 @@ from incoref.learning.config import Configuration
 from incoref.learning.inspection import inspect
 from incoref.learning.paper_checkpoint import load_paper_model
 from incoref.learning.reports import DevProgress, DevReport, Report, StepReport
+from incoref.learning.streaming import StreamingModel
 from incoref.learning.trainable import Loss
 from incoref.learning.trainer import Progress, Stopped, Trainer
 from tiny_training import losses, write_paper_run, write_streaming_run
@@ -234,6 +235,25 @@ def test_own_decisions_come_in_from_their_epoch_on(streaming: Path) -> None:
     assert own[:epoch] == gold[:epoch]
     assert own[epoch:] != gold[epoch:]
     assert [document for _, document, _ in own] == [document for _, document, _ in gold]
+
+
+def test_a_run_can_start_from_a_trained_model(streaming: Path) -> None:
+    train("out-first", "training.epochs=1")
+    first, _ = load_model(Path("out-first/best"))
+    config = configured("start=out-first/best", 'train.0.scheme="own"', 'types=["plant"]')
+    model = Trainer(config, Path("out-second")).model
+    assert isinstance(model, StreamingModel)
+    assert model.names.schemes == (*first.names.schemes, "own")
+    assert model.names.types == (*first.names.types, "plant")
+    began = model.state_dict()
+    for name, value in first.state_dict().items():
+        assert torch.equal(began[name][: len(value)], value), name
+
+
+def test_a_trained_model_of_other_sizes_is_refused(streaming: Path) -> None:
+    train("out-first", "training.epochs=1")
+    with pytest.raises(IncorefError, match=r"start = out-first/best: .* other sizes \('detector"):
+        Trainer(configured("start=out-first/best", "heads.stack=9"), Path("out-second"))
 
 
 def test_a_device_that_is_not_there_is_named(streaming: Path) -> None:

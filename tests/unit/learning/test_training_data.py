@@ -67,6 +67,18 @@ def test_annotations_of_the_same_text_are_one_source_or_not(corpus: Path) -> Non
     assert {source.share for source in together} == {0.5}
 
 
+def test_dialogues_can_be_visited_more_often(tmp_path: Path) -> None:
+    sentences = random_utterances(3, longest=8)
+    spoken = {"monologue": ("Anna", "Anna", None), "dialogue": ("Anna", "Berta", None)}
+    made = [
+        document([s._replace(speaker=who) for s, who in zip(sentences, speakers, strict=True)], id=id)
+        for id, speakers in spoken.items()
+    ]
+    corpora.write(made, tmp_path / "talk.conll", "conll-2012")
+    config = CorpusConfig(path=tmp_path / "talk.conll", share=0.5, dialogue_share=1.5)
+    assert {source.id: source.share for source in data.sources([config])} == {"monologue": 0.5, "dialogue": 1.5}
+
+
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 30), st.integers(0, 99))
 def test_stretches_are_whole_sentences_and_short_enough(lengths: list[int], longest: int, seed: int) -> None:
     start, end = data.random_stretch(lengths, longest, np.random.default_rng(seed))

@@ -18,6 +18,7 @@ from incoref.errors import IncorefError
 from incoref.learning import checkpoints
 from incoref.learning.averaging import EpochWeights, start_average, update_average, weights_in_place
 from incoref.learning.config import TrainingConfig
+from incoref.learning.layers import Votes
 from incoref.learning.optimiser import new_optimiser, rate_share, set_rates
 from incoref.learning.runlog import RunLog
 
@@ -37,8 +38,14 @@ class Encoder(nn.Module):
         self.layer = nn.ModuleList([Layer(), Layer()])
 
 
+class Clusterer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.votes = Votes({"match": 2})
+
+
 class Model(nn.Module):
-    """With an encoder of two layers, and a table that two parts share."""
+    """With an encoder of two layers, features that vote, and a table that two parts share."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,6 +53,7 @@ class Model(nn.Module):
         self.one = nn.Embedding(3, 2)
         self.other = nn.ModuleDict({"table": self.one})
         self.head = nn.Linear(3, 2)
+        self.clusterer = Clusterer()
 
 
 def settings_of(model: Model, optimiser: torch.optim.Optimizer) -> dict[str, tuple[float, float]]:
@@ -59,7 +67,7 @@ def settings_of(model: Model, optimiser: torch.optim.Optimizer) -> dict[str, tup
 def test_only_the_encoders_matrices_decay() -> None:
     model = Model()
     model.encoder.words.requires_grad_(False)
-    training = TrainingConfig(encoder_rate=2e-5, head_rate=1e-4, weight_decay=0.01)
+    training = TrainingConfig(encoder_rate=2e-5, head_rate=1e-4, vote_rate=0.5, weight_decay=0.01)
     optimiser = new_optimiser(model, training)
     settings = settings_of(model, optimiser)
     assert settings["encoder.layer.0.dense.weight"] == (2e-5, 0.01)
@@ -67,6 +75,7 @@ def test_only_the_encoders_matrices_decay() -> None:
         assert settings[f"encoder.layer.1.{free}"] == (2e-5, 0.0)
     for head in ("one.weight", "head.weight", "head.bias"):
         assert settings[head] == (1e-4, 0.0)
+    assert settings["clusterer.votes.tables.match"] == (0.5, 0.0)
     assert "encoder.words.weight" not in settings
     assert all(group["eps"] == 1e-6 for group in optimiser.param_groups)
 
