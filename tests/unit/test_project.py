@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import incoref
-from incoref import corpora
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "incoref"
@@ -98,24 +96,6 @@ def test_readme_begins_with_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     commands = [line.split("#")[0].strip() for line in readme.split("```sh\n", 1)[1].split("```", 1)[0].splitlines()]
     assert commands[:2] == ["make demo", "make test"]
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
-def test_examples_in_the_documentation_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = ROOT / "examples" / "scoring"
-    for name in ("key", "response"):
-        shutil.copy(folder / f"{name}.conll", tmp_path)
-    corpora.write(corpora.read(folder / "key.conll"), tmp_path / "dev.conllu")
-    monkeypatch.chdir(tmp_path)
-    names = {
-        f"{name}_document": document
-        for name in ("key", "response")
-        for document in corpora.read(tmp_path / f"{name}.conll")
-    }
-    examples = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL | re.M)
-    assert examples
-    for example in examples:
-        exec(compile(example, page, "exec"), dict(names))
 
 
 @pytest.mark.parametrize("module", ["incoref", "incoref.cli", "incoref.corpora", "incoref.evaluation.metrics"])

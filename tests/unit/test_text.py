@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -267,19 +265,6 @@ def test_what_is_pending_stays_small_whatever_comes(start: str, more: str) -> No
     for _ in range(30):
         _, pending = splitter.feed(pending, more * 1000)
         assert len(pending.text) < 7000
-
-
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "splitting.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-
-
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_examples_in_the_documentation_print_what_they_say(example: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if "import spacy" in example:
-        pytest.importorskip("spacy", reason="needs the package 'spacy' (extra 'spacy')")
-    exec(compile(example, PAGE.name, "exec"), {})
-    said = [line.removeprefix("# ") for line in example.splitlines() if line.startswith("# ")]
-    assert capsys.readouterr().out.splitlines() == said
 
 
 def test_importing_the_splitter_loads_no_other_package() -> None:

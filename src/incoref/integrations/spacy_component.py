@@ -1,0 +1,219 @@
+"""A spaCy component: ``nlp.add_pipe("incoref")`` finds the entities of a document, with its own words and sentences.
+
+All that it finds is put into span groups, ``doc.spans["coref_clusters_1"]`` and so on, which spaCy keeps wherever it
+keeps a document: between processes, in a ``DocBin``, on disk. ``doc._.coref_entities``, ``doc._.coref_resolved`` and
+``span._.coref_entity`` are read off them. Knows nothing of how entities are found.
+
+spaCy imports this module whenever it makes a pipeline, so it imports nothing heavy of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span, SpanGroup
+
+import incoref
+from incoref.resolved import resolved_text
+from incoref.text import split
+from incoref.types import Document, Entity, Mention, Sentence, Token
+
+PREFIX = "coref_clusters_"
+
+_OURS = "incoref"
+"""The attribute of a span group that marks it as ours, and holds what is no span."""
+_GROUP = re.compile(re.escape(PREFIX) + r"\d+")
+
+
+class IncorefComponent:
+    """Finds entities in documents of spaCy.
+
+    A model can't be shared with another process, so each loads its own when it needs it.
+    """
+
+    def __init__(self, model: str | None, singletons: bool, threads: int, options: dict[str, Any]) -> None:
+        self._folder = None if model is None else Path(model)
+        self._singletons, self._threads, self._options = singletons, threads, options
+        self._loaded: tuple[int, incoref.Resolver] | None = None
+        if self._folder is None or self._folder.is_dir():  # else it may come with a saved pipeline
+            self.resolver.session(**options)  # says what is wrong with them
+
+    @property
+    def resolver(self) -> incoref.Resolver:
+        """This process's own."""
+        if self._loaded is None or self._loaded[0] != os.getpid():
+            self._loaded = os.getpid(), incoref.load(self._folder, threads=self._threads)
+        return self._loaded[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_loaded": None}
+
+    def __call__(self, doc: Doc) -> Doc:
+        found = self.resolver.resolve(_document(doc), singletons=self._singletons, **self._options)
+        for key in [key for key in doc.spans if _GROUP.fullmatch(key)]:
+            del doc.spans[key]
+        words = _words(doc)
+        entities = sorted(found.entities, key=lambda entity: entity.mentions[0].tokens)
+        for number, entity in enumerate(entities, start=1):
+            doc.spans[f"{PREFIX}{number}"] = _group(doc, words, str(number), entity)
+        return doc
+
+    def to_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> None:
+        """Keep the model with the pipeline, unless it is the one that comes with incoref."""
+        if self._folder is not None:
+            shutil.copytree(self._folder, path, dirs_exist_ok=True)
+
+    def from_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> IncorefComponent:
+        """Take the model that was kept with the pipeline, if there is one."""
+        if Path(path).is_dir():
+            self._folder, self._loaded = Path(path), None
+        return self
+
+
+def make(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    scheme: str | None,
+    genre: str,
+    setting: str,
+    singletons: bool,
+    threads: int,
+    eviction: str,
+    max_entities: int | None,
+) -> IncorefComponent:
+    """What ``nlp.add_pipe("incoref", config={…})`` calls."""
+    options = {"scheme": scheme, "genre": genre, "setting": setting}
+    bounds = {"eviction": eviction, "max_entities": max_entities}
+    return IncorefComponent(model, singletons, threads, options | bounds)
+
+
+def entities_of(doc: Doc) -> list[Entity]:
+    """The entities of a document, in order of appearance; tokens and sentences of their mentions are spaCy's."""
+    starts = [first for first, _ in _sentence_ranges(doc)]
+    return [_entity(group, starts) for group in _groups(doc)]
+
+
+def entity_of(span: Span) -> Entity | None:
+    """The entity that has exactly this span as a mention."""
+    for group in _groups(span.doc):
+        if any(mention.start == span.start and mention.end == span.end for mention in group):
+            return _entity(group, [first for first, _ in _sentence_ranges(span.doc)])
+    return None
+
+
+def resolved_text_of(doc: Doc) -> str:
+    """The document's text with pronouns replaced by names."""
+    words = _words(doc)
+
+    def renumbered(mention: Mention) -> Mention:
+        first, end = mention.tokens
+        return replace(mention, tokens=(bisect_left(words, first), bisect_left(words, end)))
+
+    entities = (
+        replace(entity, mentions=tuple(renumbered(mention) for mention in entity.mentions))
+        for entity in entities_of(doc)
+    )
+    return resolved_text(replace(_document(doc), entities=tuple(entities)))
+
+
+def _words(doc: Doc) -> list[int]:
+    """Numbers of the tokens that are words."""
+    return [token.i for token in doc if not token.is_space]
+
+
+def _document(doc: Doc) -> Document:
+    """The document's words and sentences."""
+    sentences = (_sentence(doc[first:end]) for first, end in _sentence_ranges(doc))
+    return Document("spacy", doc.text, tuple(sentences))
+
+
+def _sentence(span: Span) -> Sentence:
+    tokens = (Token(token.text, token.idx, token.idx + len(token)) for token in span if not token.is_space)
+    return Sentence(span.start_char, span.end_char, tuple(tokens))
+
+
+def _sentence_ranges(doc: Doc) -> Iterator[tuple[int, int]]:
+    """Tokens of each sentence: spaCy's if it has set any, else those of incoref's own rules.
+
+    A token that one of our sentences starts within belongs to the sentence before.
+    """
+    if doc.has_annotation("SENT_START"):
+        yield from ((sentence.start, sentence.end) for sentence in doc.sents)
+        return
+    places = [token.idx for token in doc]
+    starts = sorted({0, *(bisect_left(places, sentence.start) for sentence in split(doc.text))} - {len(doc)})
+    yield from zip(starts, [*starts[1:], len(doc)], strict=True)
+
+
+def _group(doc: Doc, words: Sequence[int], number: str, entity: Entity) -> SpanGroup:
+    spans = [
+        Span(doc, words[first], words[end - 1] + 1, label=entity.type or "", span_id=number)
+        for first, end in (mention.tokens for mention in entity.mentions)
+    ]
+    told = {
+        "id": number,
+        "name": entity.name,
+        "type": entity.type,
+        "mentions": [
+            [span.start, span.end, mention.confidence, mention.mention_confidence, mention.new]
+            for span, mention in zip(spans, entity.mentions, strict=True)
+        ],
+    }
+    return SpanGroup(doc, name=f"{PREFIX}{number}", attrs={_OURS: told}, spans=spans)
+
+
+def _groups(doc: Doc) -> Iterator[SpanGroup]:
+    return (group for key, group in doc.spans.items() if _GROUP.fullmatch(key) and _OURS in group.attrs)
+
+
+def _entity(group: SpanGroup, sentence_starts: Sequence[int]) -> Entity:
+    """The entity of a group, whose spans may have been edited since."""
+    told = group.attrs[_OURS]
+    decided = {(start, end): decisions for start, end, *decisions in told["mentions"]}
+    mentions = []
+    for span in group:
+        confidence, mention_confidence, new = decided.get((span.start, span.end), (None, None, None))
+        mentions.append(
+            Mention(
+                start=span.start_char,
+                end=span.end_char,
+                text=span.text,
+                tokens=(span.start, span.end),
+                sentence=bisect_right(sentence_starts, span.start) - 1,
+                entity=told["id"],
+                type=told["type"],
+                confidence=confidence,
+                mention_confidence=mention_confidence,
+                new=new,
+            )
+        )
+    return Entity(told["id"], tuple(mentions), told["name"], told["type"])
+
+
+Language.factory(
+    "incoref",
+    default_config={
+        "model": None,
+        "scheme": None,
+        "genre": "unknown",
+        "setting": "sent-inc",
+        "singletons": False,
+        "threads": 1,
+        "eviction": "dual",
+        "max_entities": None,
+    },
+    assigns=["doc.spans", "doc._.coref_entities", "doc._.coref_resolved", "span._.coref_entity"],
+    func=make,
+)
+Doc.set_extension("coref_entities", getter=entities_of, force=True)
+Doc.set_extension("coref_resolved", getter=resolved_text_of, force=True)
+Span.set_extension("coref_entity", getter=entity_of, force=True)

@@ -1,0 +1,75 @@
+"""Every Python block of the documentation runs, page by page from top to bottom, and prints what it says it prints.
+
+Lines that start with ``# `` are what a block prints, all of it if it has any. Blocks of other libraries are marked
+``python theirs`` and not run.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from incoref import corpora
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+SAID = re.compile(r"^# (.*)", flags=re.MULTILINE)
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if BLOCK.search(page.read_text("utf-8"))
+]
+
+
+@pytest.fixture
+def corpus_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """The files and names that the pages about corpora speak of."""
+    folder = ROOT / "examples" / "scoring"
+    for name in ("key", "response"):
+        shutil.copy(folder / f"{name}.conll", tmp_path)
+    corpora.write(corpora.read(folder / "key.conll"), tmp_path / "dev.conllu")
+    monkeypatch.chdir(tmp_path)
+    return {
+        f"{name}_document": document
+        for name in ("key", "response")
+        for document in corpora.read(tmp_path / f"{name}.conll")
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run_and_print_what_they_say(
+    page: Path, corpus_files: dict[str, object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {**corpus_files, "__name__": "example"}
+    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if "spacy" in block:
+            pytest.importorskip("spacy", reason="needs the package 'spacy' (extra 'spacy')")
+        exec(compile(block, page.name, "exec", dont_inherit=True), names)
+        printed = capsys.readouterr().out
+        if said := SAID.findall(block):
+            assert printed.splitlines() == said, f"{page.name}:\n{block}"
+
+
+def test_links_lead_somewhere() -> None:
+    """Files beside a page, and headings in them."""
+    wrong = []
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")):
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            if re.match(r"\w+:", target):
+                continue
+            file, _, heading = target.partition("#")
+            place = (page.parent / file) if file else page
+            if not place.exists():
+                wrong.append(f"{page.name}: {target}")
+            elif heading and heading not in _headings(place):
+                wrong.append(f"{page.name}: {target} (no such heading)")
+    assert not wrong, "\n".join(wrong)
+
+
+def _headings(page: Path) -> set[str]:
+    """As GitHub makes anchors of them."""
+    titles = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
