@@ -47,5 +47,5 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "Installing incoref with what its tests need into $(VENV): this takes a few minutes the first time …"
-	@$(PIP) --editable '.[dev,train,eval,spacy,spacy]'
+	@$(PIP) --editable '.[dev,train,eval,spacy,serve,redis,client]'
 	@touch $@ $(VENV)/.installed

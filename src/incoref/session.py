@@ -113,6 +113,16 @@ class Session:
         return state.sentences - len(state.waiting)
 
     @property
+    def tokens(self) -> int:
+        """How many words have been answered."""
+        return self._state.model.reading.tokens
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the session's vectors, keys and values take; forks share it."""
+        return self._state.model.encoder.nbytes + self._state.memory.means.nbytes
+
+    @property
     def entities(self) -> list[Entity]:
         """All entities with all their mentions; an evicted one is there as long as a mention of it is kept."""
         return sessionstate.entities(self._model, self._state)

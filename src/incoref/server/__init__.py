@@ -1,0 +1,1 @@
+"""Sessions over HTTP and WebSocket: stores, the session service, the application, the live page."""

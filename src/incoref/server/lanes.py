@@ -1,0 +1,99 @@
+"""Work in lanes on one pool of threads: a lane's tasks are done one after the other, in order; lanes in parallel.
+
+Lanes take turns, so that a long queue in one holds up no other. Queues are bounded. Knows nothing of the work.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Condition
+from typing import Any, TypeVar
+
+from incoref.errors import IncorefError
+
+T = TypeVar("T")
+_Task = tuple[Future[Any], Callable[[], Any]]
+
+
+class QueueFull(IncorefError):
+    """So much is waiting that nothing more is taken; ``of_lane`` tells whether it is this lane or all of them."""
+
+    def __init__(self, waiting: int, of_lane: bool) -> None:
+        super().__init__(f"{waiting} requests are waiting{' for this session' if of_lane else ''}; try again later")
+        self.waiting, self.of_lane = waiting, of_lane
+
+
+class Lanes:
+    def __init__(self, workers: int, most: int, most_of_lane: int) -> None:
+        self._pool = ThreadPoolExecutor(workers, "incoref")
+        self._most, self._most_of_lane = most, most_of_lane
+        self._lanes: dict[str, deque[_Task]] = {}  # a lane is there while something of it waits or runs
+        self._changed = Condition()
+        self._waiting = self._running = 0
+
+    @property
+    def waiting(self) -> int:
+        """Tasks that no worker has taken."""
+        return self._waiting
+
+    @property
+    def running(self) -> int:
+        return self._running
+
+    def submit(self, lane: str, work: Callable[[], T], *, bounded: bool = True) -> Future[T]:
+        """Do this after all that waits in its lane. Raises ``QueueFull`` unless it must be done (not ``bounded``)."""
+        future: Future[T] = Future()
+        with self._changed:
+            tasks = self._lanes.get(lane)
+            if bounded and self._waiting >= self._most:
+                raise QueueFull(self._waiting, of_lane=False)
+            if bounded and tasks is not None and len(tasks) >= self._most_of_lane:
+                raise QueueFull(len(tasks), of_lane=True)
+            self._waiting += 1
+            if tasks is None:
+                self._lanes[lane] = deque([(future, work)])
+                self._pool.submit(self._do_next, lane)
+            else:
+                tasks.append((future, work))
+        return future
+
+    def busy(self, lane: str) -> bool:
+        """Whether something of a lane waits or runs."""
+        return lane in self._lanes
+
+    def drained(self, timeout: float | None = None) -> bool:
+        """Wait until nothing waits or runs; whether that happened in time."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._lanes, timeout)
+
+    def close(self) -> None:
+        """What has not begun is cancelled; waits for what has."""
+        with self._changed:
+            for tasks in self._lanes.values():
+                for future, _ in tasks:
+                    future.cancel()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _do_next(self, lane: str) -> None:
+        with self._changed:
+            future, work = self._lanes[lane].popleft()
+            self._waiting -= 1
+            self._running += 1
+        try:
+            if future.set_running_or_notify_cancel():
+                try:
+                    result = work()
+                except BaseException as error:  # whoever waits for the result gets it, whatever it is
+                    future.set_exception(error)
+                else:
+                    future.set_result(result)
+        finally:
+            with self._changed:
+                self._running -= 1
+                if self._lanes[lane]:
+                    self._pool.submit(self._do_next, lane)
+                else:
+                    del self._lanes[lane]
+                self._changed.notify_all()

@@ -1,0 +1,228 @@
+"""Sessions in one SQLite file, with a write-ahead log: the store of a single server.
+
+Every append is on the disk when it returns (``synchronous=FULL``). Writers take turns on one connection; readers use
+another, which never waits for them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from incoref.errors import IncorefError
+from incoref.server.store import OutOfOrder, Record, StoreFailed, missing
+
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE sessions (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    owner TEXT NOT NULL,
+    head BLOB NOT NULL,
+    used REAL NOT NULL,
+    last INTEGER NOT NULL DEFAULT 0,
+    view TEXT UNIQUE
+);
+CREATE INDEX sessions_of_owner ON sessions (owner);
+CREATE INDEX sessions_by_use ON sessions (used);
+CREATE TABLE records (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    sequence INTEGER,
+    command BLOB NOT NULL,
+    answer BLOB NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE INDEX records_by_sequence ON records (session, sequence) WHERE sequence IS NOT NULL;
+CREATE TABLE snapshots (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    data BLOB NOT NULL,
+    PRIMARY KEY (session, number)
+);
+"""
+
+
+class SqliteStore:
+    def __init__(self, path: str | Path) -> None:
+        self._path = str(path)
+        self._write_lock, self._read_lock = Lock(), Lock()
+        try:
+            self._writer = self._connected()
+            self._prepare()
+            self._reader = self._connected()
+        except sqlite3.Error as error:
+            raise StoreFailed(f"{self._path}: SQLite can't use this file: {error}") from error
+
+    def create(self, id: str, owner: str, head: bytes, now: float) -> None:
+        with self._writing() as db:
+            db.execute("INSERT INTO sessions (id, owner, head, used) VALUES (?, ?, ?, ?)", (id, owner, head, now))
+
+    def head(self, id: str) -> bytes:
+        return bytes(self._session("head", id))
+
+    def append(self, id: str, record: Record, now: float) -> None:
+        with self._writing() as db:
+            moved = db.execute(
+                "UPDATE sessions SET last = ?, used = max(used, ?) WHERE id = ? AND last = ? RETURNING key",
+                (record.number, now, id, record.number - 1),
+            ).fetchone()
+            if moved is None:
+                last = db.execute("SELECT last FROM sessions WHERE id = ?", (id,)).fetchone()
+                if last is None:
+                    raise missing(id)
+                raise OutOfOrder(f"record {record.number} came where {last[0] + 1} is the next")
+            db.execute(
+                "INSERT INTO records VALUES (?, ?, ?, ?, ?)",
+                (moved[0], record.number, record.sequence, record.command, record.answer),
+            )
+
+    def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
+        key = self._session("key", id)
+        rows = self._read(
+            "SELECT number, sequence, command, answer FROM records WHERE session = ? AND number > ? "
+            "ORDER BY number LIMIT ?",
+            (key, after, -1 if most is None else most),
+        )
+        return [Record(*row) for row in rows]
+
+    def with_sequence(self, id: str, sequence: int) -> Record | None:
+        key = self._session("key", id)
+        rows = self._read(
+            "SELECT number, sequence, command, answer FROM records WHERE session = ? AND sequence = ?",
+            (key, sequence),
+        )
+        return Record(*rows[0]) if rows else None
+
+    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> None:
+        with self._writing() as db:
+            key = _key(db, id)
+            db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (key, number, data))
+            db.execute("DELETE FROM snapshots WHERE session = ? AND number < ?", (key, oldest))
+
+    def snapshots(self, id: str) -> list[int]:
+        key = self._session("key", id)
+        return [row[0] for row in self._read("SELECT number FROM snapshots WHERE session = ? ORDER BY 1", (key,))]
+
+    def snapshot(self, id: str, number: int) -> bytes:
+        key = self._session("key", id)
+        return bytes(self._read("SELECT data FROM snapshots WHERE session = ? AND number = ?", (key, number))[0][0])
+
+    def drop(self, id: str, until: int) -> None:
+        with self._writing() as db:
+            key = _key(db, id)
+            db.execute("DELETE FROM records WHERE session = ? AND number <= ?", (key, until))
+            db.execute("DELETE FROM snapshots WHERE session = ? AND number < ?", (key, until))
+
+    def copy(self, id: str, twin: str, owner: str, now: float) -> None:
+        with self._writing() as db:
+            key = _key(db, id)
+            made = db.execute(
+                "INSERT INTO sessions (id, owner, head, used, last) "
+                "SELECT ?, ?, head, ?, last FROM sessions WHERE key = ? RETURNING key",
+                (twin, owner, now, key),
+            ).fetchone()[0]
+            db.execute(
+                "INSERT INTO records SELECT ?, number, sequence, command, answer FROM records WHERE session = ?",
+                (made, key),
+            )
+            db.execute("INSERT INTO snapshots SELECT ?, number, data FROM snapshots WHERE session = ?", (made, key))
+
+    def delete(self, id: str) -> bool:
+        with self._writing() as db:
+            return db.execute("DELETE FROM sessions WHERE id = ?", (id,)).rowcount > 0
+
+    def touch(self, id: str, now: float) -> None:
+        with self._writing() as db:
+            if not db.execute("UPDATE sessions SET used = max(used, ?) WHERE id = ?", (now, id)).rowcount:
+                raise missing(id)
+
+    def expire(self, before: float) -> int:
+        with self._writing() as db:
+            return int(db.execute("DELETE FROM sessions WHERE used < ?", (before,)).rowcount)
+
+    def count(self, owner: str | None = None) -> int:
+        rows = self._read("SELECT count(*) FROM sessions WHERE ? IS NULL OR owner = ?", (owner, owner))
+        return int(rows[0][0])
+
+    def share(self, id: str, view: str | None) -> None:
+        with self._writing() as db:
+            if not db.execute("UPDATE sessions SET view = ? WHERE id = ?", (view, id)).rowcount:
+                raise missing(id)
+
+    def view(self, id: str) -> str | None:
+        found = self._session("view", id)
+        return None if found is None else str(found)
+
+    def viewed(self, view: str) -> str:
+        rows = self._read("SELECT id FROM sessions WHERE view = ?", (view,))
+        if not rows:
+            raise missing(view)
+        return str(rows[0][0])
+
+    def check(self) -> None:
+        self.count("")
+
+    def close(self) -> None:
+        with self._write_lock, self._read_lock:
+            self._reader.close()
+            self._writer.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, timeout=30, isolation_level=None, check_same_thread=False)
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+            db.execute(f"PRAGMA {pragma}").fetchone()
+        return db
+
+    def _prepare(self) -> None:
+        with self._writing() as db:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            if version > _VERSION:
+                raise IncorefError(
+                    f"{self._path}: written in format {version}, this incoref reads up to {_VERSION}: upgrade it"
+                )
+            if version == 0:
+                for statement in filter(str.strip, _SCHEMA.split(";")):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version={_VERSION}")
+
+    def _session(self, column: str, id: str) -> Any:
+        rows = self._read(f"SELECT {column} FROM sessions WHERE id = ?", (id,))
+        if not rows:
+            raise missing(id)
+        return rows[0][0]
+
+    def _read(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        try:
+            with self._read_lock:
+                return self._reader.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreFailed(f"{self._path}: SQLite can't read: {error}") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it or nothing, on the disk when it ends."""
+        with self._write_lock:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._writer
+                except BaseException:
+                    self._writer.execute("ROLLBACK")
+                    raise
+                self._writer.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise StoreFailed(f"{self._path}: SQLite can't write: {error}") from error
+
+
+def _key(db: sqlite3.Connection, id: str) -> int:
+    found = db.execute("SELECT key FROM sessions WHERE id = ?", (id,)).fetchone()
+    if found is None:
+        raise missing(id)
+    return int(found[0])

@@ -1,0 +1,38 @@
+"""A real redis-server for tests, on a socket in a folder of its own; nothing is left of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+HOW_TO_INSTALL = "needs redis-server; on Debian and Ubuntu: apt-get install redis-server"
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The address of a server that is ready. Without redis-server the test is skipped, but fails in CI."""
+    program = shutil.which("redis-server")
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(HOW_TO_INSTALL)
+    # Not pytest's folder: the name of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="redis") as folder:
+        socket = Path(folder) / "socket"
+        settings = ("--port", "0", "--unixsocket", str(socket), "--dir", folder, "--save", "")
+        durable = ("--appendonly", "yes", "--appendfsync", "always")
+        with subprocess.Popen([program, *settings, *durable], stdout=subprocess.DEVNULL) as server:
+            try:
+                until = time.monotonic() + 20
+                while not socket.exists():
+                    assert server.poll() is None and time.monotonic() < until, "redis-server did not start"
+                    time.sleep(0.01)
+                yield f"unix://{socket}"
+            finally:
+                server.terminate()
