@@ -160,6 +160,10 @@ class SessionService:
         self._stopping.set()
         self._tell(*self._listeners)
 
+    def drained(self, timeout: float | None = None) -> bool:
+        """Wait until nothing waits or runs; whether that happened in time."""
+        return self._lanes.drained(timeout)
+
     def stop(self, timeout: float = 30) -> bool:
         """End what has been taken, put states into the store and close it; whether all was done in time."""
         self.stop_taking()

@@ -6,6 +6,7 @@ another, which never waits for them.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,10 +53,12 @@ class SqliteStore:
         self._path = str(path)
         self._write_lock, self._read_lock = Lock(), Lock()
         try:
+            # What people say is nobody else's business: the file is its owner's alone, and so are those beside it.
+            os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             self._writer = self._connected()
             self._prepare()
             self._reader = self._connected()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise StoreFailed(f"{self._path}: SQLite can't use this file: {error}") from error
 
     def create(self, id: str, owner: str, head: bytes, now: float) -> None:

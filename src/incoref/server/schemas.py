@@ -1,0 +1,354 @@
+"""The JSON of the API, in and out: what requests may hold, checked, and what answers hold, for the OpenAPI document.
+
+Answers are not made of these classes: they are JSON already when they are in the log.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, WithJsonSchema
+
+_MOST = 2**53 - 1
+_NAME = 500
+
+
+def _string(value: Any, longest: int | None = None) -> str:
+    """Any text, half surrogates too, which pydantic's own strings refuse and a session reads."""
+    if not isinstance(value, str):
+        raise ValueError("it must be a string")
+    if longest is not None and len(value) > longest:
+        raise ValueError(f"it must have at most {longest} characters")
+    return value
+
+
+def _short_string(value: Any) -> str:
+    return _string(value, _NAME)
+
+
+# FastAPI looks types up at run time; these are aliases of Any for it, and of str for people and type checkers.
+Text = Annotated[Any, AfterValidator(_string), WithJsonSchema({"type": "string"})]
+Name = Annotated[Any, AfterValidator(_short_string), WithJsonSchema({"type": "string", "maxLength": _NAME})]
+OptionalName = Annotated[
+    Any,
+    AfterValidator(lambda value: None if value is None else _short_string(value)),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": _NAME}, {"type": "null"}]}),
+]
+Whole = Annotated[int, Field(ge=-_MOST, le=_MOST)]
+Given = Annotated[str, Field(max_length=_NAME)] | Whole | FiniteFloat | None
+Sequence = Annotated[
+    int | None,
+    Field(
+        ge=0,
+        le=_MOST,
+        description="Your number of this request, higher than those before. If you send a request again because you "
+        "got no answer, send the same number: it is carried out once, and you get the same answer.",
+    ),
+]
+
+SPEAKER = Field(default=None, description="Who says it.", examples=["Anna"])
+
+
+class Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Options(Request):
+    """What a session can be told when it begins."""
+
+    setting: Annotated[
+        str,
+        Field(pattern=r"^(sent-inc|part-inc|k=[1-9][0-9]?)$", description="Sentences that are read at once."),
+    ] = "sent-inc"
+    scheme: Annotated[str | None, Field(max_length=50, description="An annotation scheme that the model knows.")] = (
+        None
+    )
+    genre: Annotated[str, Field(max_length=50, description="A genre that the model knows.")] = "unknown"
+    eviction: Annotated[
+        Literal["none", "lru", "dual", "icoref"], Field(description="Which entities are forgotten.")
+    ] = "dual"
+    max_entities: Annotated[int | None, Field(ge=1, le=10_000, description="Entities to remember.")] = None
+    idle: Annotated[int, Field(ge=1, le=_MOST, description="Tokens, for the eviction policy icoref.")] = 600
+    history: Annotated[int | None, Field(ge=0, le=_MOST, description="Sentences of text to keep; all if null.")] = (
+        None
+    )
+    undo: Annotated[int, Field(ge=0, le=100, description="Steps that can be taken back.")] = 20
+    trace: Annotated[bool, Field(description="Whether updates hold the actions that found their mentions.")] = False
+    runners_up: Annotated[int, Field(ge=0, le=20, description="Other choices that mentions hold.")] = 0
+
+
+class NewSession(Request):
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"options": {"trace": True, "runners_up": 3}}]})
+
+    options: Options = Field(default_factory=Options)
+
+
+class FeedRequest(Request):
+    """Text for a session: a complete utterance, or, with ``final`` false, a piece of running text."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": "I called Ben. He is late.", "speaker": "Anna", "sequence": 1},
+                {"text": "The river ro", "final": False},
+                {"words": ["Do", "n't", "tell", "Anna", "!"], "text": "Don't tell Anna!"},
+            ]
+        }
+    )
+
+    text: Text | None = Field(default=None, description="What is said; may be left out if the words are given.")
+    words: Annotated[list[Text] | None, Field(max_length=100_000, description="The words of one sentence.")] = None
+    speaker: OptionalName = SPEAKER
+    final: bool = Field(default=True, description="Whether it is a complete utterance.")
+    id: Given = Field(default=None, description="Yours; comes back with the updates.")
+    time: Given = Field(default=None, description="Yours; comes back with the updates.")
+    sequence: Sequence = None
+
+
+class SequenceRequest(Request):
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"sequence": 7}]})
+
+    sequence: Sequence = None
+
+
+class GivenSentence(Request):
+    start: Annotated[int, Field(ge=0, le=_MOST)]
+    end: Annotated[int, Field(ge=0, le=_MOST)]
+    speaker: OptionalName = SPEAKER
+    tokens: Annotated[list[Annotated[list[Any], Field(min_length=3, max_length=3)]], Field(max_length=100_000)] = (
+        Field(default_factory=list, description="Text, start and end of each token.")
+    )
+
+
+class GivenDocument(Request):
+    """A text with its own sentences and words."""
+
+    id: Name = "document"
+    text: Text
+    sentences: Annotated[list[GivenSentence], Field(max_length=100_000)]
+
+
+class ReadRequest(Request):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "document": {
+                        "text": "Anna left.",
+                        "sentences": [
+                            {"start": 0, "end": 10, "tokens": [["Anna", 0, 4], ["left", 5, 9], [".", 9, 10]]}
+                        ],
+                    }
+                }
+            ]
+        }
+    )
+
+    document: GivenDocument
+    sequence: Sequence = None
+
+
+class IntroduceRequest(Request):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Anna Kern", "speaker": "anna"}]})
+
+    name: Name
+    type: OptionalName = Field(default=None, description="Person, place, …: as the model calls them.")
+    speaker: OptionalName = Field(default=None, description='Whose "I" it is.')
+    sequence: Sequence = None
+
+
+class RenameRequest(Request):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Anna Kern-Weber"}]})
+
+    name: Name
+    sequence: Sequence = None
+
+
+class MergeRequest(Request):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"other": "4"}]})
+
+    other: Name = Field(description="Id of the entity that is the same; its mentions move, and it is gone.")
+    sequence: Sequence = None
+
+
+class Utterance(Request):
+    text: Text | None = None
+    words: Annotated[list[Text] | None, Field(max_length=100_000)] = None
+    speaker: OptionalName = SPEAKER
+
+
+class ResolveRequest(Request):
+    """A whole text: raw, or as utterances with speakers, which may be cut into words."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": "Anna called Ben. She asked him to bring her notes."},
+                {"utterances": [{"text": "I called Ben.", "speaker": "Anna"}, {"text": "He is late."}]},
+                {"utterances": [{"words": ["Anna", "left", "."]}, {"words": ["She", "was", "late", "."]}]},
+            ]
+        }
+    )
+
+    text: Text | None = None
+    utterances: Annotated[list[Utterance] | None, Field(min_length=1, max_length=100_000)] = None
+    singletons: bool = Field(default=False, description="Also entities with one mention.")
+    scheme: Annotated[str | None, Field(max_length=50)] = None
+    genre: Annotated[str, Field(max_length=50)] = "unknown"
+    runners_up: Annotated[int, Field(ge=0, le=20)] = 0
+
+
+class RunnerUp(BaseModel):
+    entity: str | None = Field(description="Null stands for a new entity.")
+    confidence: float
+
+
+class UpdateMention(BaseModel):
+    start: int
+    end: int
+    text: str
+    tokens: list[int] = Field(description="The first token and the one after the last.")
+    entity: str
+    new: bool
+    confidence: float
+    mention_confidence: float
+    runners_up: list[RunnerUp] = []
+
+
+class TraceStep(BaseModel):
+    action: Literal["PUSH", "ADVANCE", "POP", "PEEK"]
+    token: int
+    probabilities: dict[str, float]
+    mention: list[int] | None = None
+
+
+class Update(BaseModel):
+    """What one sentence brought."""
+
+    sentence: int
+    text: str
+    start: int
+    end: int
+    speaker: str | None
+    id: str | int | float | None
+    mentions: list[UpdateMention]
+    elapsed_ms: float
+    time: str | int | float | None = None
+    evicted: list[str] = []
+    warnings: list[str] = []
+    trace: list[TraceStep] = []
+
+
+class Answer(BaseModel):
+    event: int = Field(description="Number of this change in the session; events can be resumed after it.")
+    sequence: int | None = Field(description="As you gave it.")
+
+
+class Updates(Answer):
+    updates: list[Update]
+
+
+class Undone(Answer):
+    sentences: int = Field(description="How many there are now.")
+
+
+class Mention(BaseModel):
+    start: int
+    end: int
+    text: str
+    tokens: list[int] | None = None
+    sentence: int
+    entity: str | None = None
+    confidence: float | None
+    mention_confidence: float | None
+    new: bool | None = None
+    runners_up: list[RunnerUp] = []
+
+
+class Entity(BaseModel):
+    id: str
+    name: str | None = None
+    type: str | None = None
+    speaker: str | None = None
+    mentions: list[Mention]
+
+
+class Corrected(Answer):
+    entity: Entity
+    gone: str | None = Field(default=None, description="Id of the entity that is no more.")
+
+
+class Forgotten(Answer):
+    gone: str
+
+
+class Created(BaseModel):
+    id: str = Field(description="128 random bits. Whoever knows it can use the session.")
+
+
+class Shared(BaseModel):
+    view: str = Field(description="Whoever knows it can look at the session, and do nothing else.")
+    path: str
+
+
+class SessionView(BaseModel):
+    """A session as it is now."""
+
+    text: str
+    text_start: int = Field(description="Where the text that is kept starts; offsets count from the beginning.")
+    sentences: int
+    tokens: int
+    entities: list[Entity]
+    resolved_text: str
+    event: int
+
+
+class SessionState(SessionView):
+    id: str
+    sequence: int | None = Field(description="The highest that was given; null if none was.")
+    options: dict[str, Any]
+
+
+class Resolved(BaseModel):
+    text: str
+    sentences: list[dict[str, Any]]
+    entities: list[Entity]
+
+
+class Candidate(BaseModel):
+    entity: str | None = Field(description="Null stands for a new entity.")
+    name: str | None
+    probability: float
+    chosen: bool
+
+
+class DecisionToken(BaseModel):
+    number: int
+    text: str
+    start: int
+    end: int
+
+
+class DecisionStep(TraceStep):
+    stack: list[int] = Field(description="Tokens on the stack before the action: left boundaries, the last on top.")
+
+
+class DecisionOfMention(BaseModel):
+    """Why a mention is one, and why of this entity."""
+
+    mention: UpdateMention
+    sentence: int
+    candidates: list[Candidate] = Field(description="As many as the session was told to keep (runners_up).")
+    tokens: list[DecisionToken]
+    trace: list[DecisionStep] = Field(description="Empty unless the session was told to keep it (trace).")
+
+
+class Problem(BaseModel):
+    """RFC 9457. Kinds have further members: ``limit``, ``last``, ``errors``."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str

@@ -1,0 +1,102 @@
+"""Text into a session and updates out of it over one WebSocket.
+
+A frame is a JSON object as ``POST …/feed`` takes it, or ``{"flush": true}``, or just text, which is then a complete
+utterance. The answer is a frame for each sentence that ended, ``{"type": "update", "update": …}``, and then
+``{"type": "done", …}``; or, if the request is refused, ``{"type": "problem", …}`` with the problem's details, after
+which one may go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fastapi import APIRouter, WebSocket
+from pydantic import ValidationError
+from starlette.websockets import WebSocketDisconnect
+
+from incoref.errors import IncorefError
+from incoref.server import schemas
+from incoref.server.commands import Flush, encoded
+from incoref.server.gate import SUBPROTOCOL
+from incoref.server.problems import INVALID, Refused, refusal
+from incoref.server.routes_sessions import command_of
+from incoref.server.routing import checked_id, done, known, problem_response
+from incoref.server.service import SessionService
+
+router = APIRouter()
+
+_LONGEST_PIECE = 1_000
+"""Characters of running text that are read at once, so that updates come as sentences end."""
+_LOOK_SECONDS = 1.0
+_RESTARTING = 1012
+
+
+@router.websocket("/v1/sessions/{id}/ws")
+async def talk(socket: WebSocket, id: str) -> None:
+    service: SessionService = socket.app.state.service
+    try:
+        await known(service, checked_id(id))
+    except IncorefError as error:
+        await socket.send_denial_response(problem_response(refusal(error)))
+        return
+    offered = socket.scope.get("subprotocols", ())
+    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+    frames = asyncio.ensure_future(socket.receive_text())
+    try:
+        while not service.stopping:
+            finished, _ = await asyncio.wait({frames}, timeout=_LOOK_SECONDS)
+            if not finished:
+                continue
+            frame = frames.result()
+            frames = asyncio.ensure_future(socket.receive_text())
+            try:
+                await _answer(socket, service, id, _request(frame))
+            except IncorefError as error:
+                refused = refusal(error)
+                told = {"type": "problem", **{k: v for k, v in refused.to_json().items() if k != "type"}}
+                await _send(socket, {**told, "kind": refused.kind.type, "retry_after": refused.retry_after})
+        await socket.close(_RESTARTING)
+    except WebSocketDisconnect:
+        pass  # what was taken has been carried out; the client can ask for it again by its sequence number
+    finally:
+        frames.cancel()
+
+
+def _request(frame: str) -> schemas.FeedRequest | None:
+    """What a frame asks for; none is the end of what is pending."""
+    try:
+        data = json.loads(frame)
+    except ValueError:
+        data = None
+    if not isinstance(data, dict):
+        return schemas.FeedRequest(text=frame)
+    if data == {"flush": True}:
+        return None
+    try:
+        return schemas.FeedRequest.model_validate(data)
+    except ValidationError as error:
+        faults = (f"{'/'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()[:3])
+        raise Refused(INVALID, "; ".join(faults)) from error
+
+
+async def _answer(socket: WebSocket, service: SessionService, id: str, request: schemas.FeedRequest | None) -> None:
+    for part in _parts(request):
+        command = Flush() if part is None else command_of(part)
+        record = await done(service.perform(id, command, part.sequence if part else None))
+        for update in json.loads(record.answer)["updates"]:
+            await _send(socket, {"type": "update", "event": record.number, "update": update})
+    await _send(socket, {"type": "done", "event": record.number, "sequence": record.sequence})
+
+
+def _parts(request: schemas.FeedRequest | None) -> list[schemas.FeedRequest | None]:
+    """Long running text in pieces, unless it has a number, which one request has."""
+    if request is None or request.final or request.sequence is not None or request.text is None:
+        return [request]
+    pieces = range(0, max(1, len(request.text)), _LONGEST_PIECE)
+    return [request.model_copy(update={"text": request.text[i : i + _LONGEST_PIECE]}) for i in pieces]
+
+
+async def _send(socket: WebSocket, value: dict[str, Any]) -> None:
+    await socket.send_text(encoded(value).decode())
