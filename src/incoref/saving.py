@@ -235,11 +235,11 @@ def _row(saved: Sequence[Any]) -> EntityRow:
 
 
 def _live_fields(entity: LiveEntity) -> list[Any]:
-    name = None if entity.name is None else [entity.name.text, int(entity.name.kind)]
+    name = None if entity.name is None else [entity.name.text, int(entity.name.kind), entity.name.opens]
     rest = [entity.given_name, entity.given_type, entity.introduced]
     return [entity.id, name, entity.count, entity.latest, *rest]
 
 
 def _live(saved: Sequence[Any]) -> LiveEntity:
     id, name, *rest = saved
-    return LiveEntity(id, None if name is None else Name(name[0], Kind(name[1])), *rest)
+    return LiveEntity(id, None if name is None else Name(name[0], Kind(name[1]), *name[2:]), *rest)

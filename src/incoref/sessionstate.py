@@ -18,7 +18,7 @@ from incoref.eviction import DEFAULT_IDLE, DEFAULT_POLICY, Eviction
 from incoref.memory import EntityMemory
 from incoref.model import UNKNOWN_GENRE, FoundMention
 from incoref.modelfile import Model, ModelState
-from incoref.naming import Kind, name_of
+from incoref.naming import Kind, Name, name_of
 from incoref.reading import block_size
 from incoref.subwords import Subwords, Utterance
 from incoref.text import Pending
@@ -30,6 +30,9 @@ Block = Sequence[tuple[Utterance, Subwords]]
 
 _AT_ONCE = 256
 """Sentences that are cut into sub-words before any of them is read."""
+
+_OPENERS = tuple('.!?:“"‘(—')
+"""After these a word may have a capital that is not its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +213,7 @@ def _read_group(
             inside = lines[place : end + 1]
             mention = _mention(inside, found, live, next_id, options.runners_up)
             mentions[place].append(mention)
-            _link(live, found.entity, mention, _words(inside, found))
+            _link(live, found.entity, mention, _name(inside, found, mention))
             next_id += found.new
         for step in result.steps if options.trace else ():
             steps[bisect_right(starts, first + step.position) - 1].append(_trace_step(first, step))
@@ -279,16 +282,18 @@ def _runners_up(found: FoundMention, live: Sequence[LiveEntity], most: int) -> t
     return tuple(RunnerUp(live[row].id if row < len(live) else None, probabilities[row]) for row in others[:most])
 
 
-def _words(lines: Sequence[Line], found: FoundMention) -> tuple[str, ...]:
-    """The words of a mention in these sentences."""
-    return tuple(
+def _name(lines: Sequence[Line], found: FoundMention, mention: Mention) -> Name:
+    """What a mention in these sentences calls its entity."""
+    words = [
         word for line in lines for word in line.words(max(0, found.first - line.first), found.last + 1 - line.first)
-    )
+    ]
+    before = lines[0].text[: mention.start - lines[0].start].rstrip()
+    opens = before.endswith(_OPENERS) or not any(character.isalnum() for character in before)
+    return name_of(words, mention.text, opens=opens)
 
 
-def _link(live: list[LiveEntity], row: int, mention: Mention, words: Sequence[str]) -> None:
+def _link(live: list[LiveEntity], row: int, mention: Mention, name: Name) -> None:
     """Put a mention into an entity, or found one."""
-    name = name_of(words, mention.text)
     if row == len(live):
         live.append(LiveEntity(mention.entity, name, 1, mention.tokens[1]))
     else:
@@ -338,20 +343,21 @@ def _view(model: Model, state: SessionState, row: int) -> EvictedEntity:
     """What is known of a live entity, as it is remembered when it is evicted."""
     entity, types, scores = state.live[row], model.config.names.types, state.memory.type_scores
     speaker = state.memory.facts.speaker_of(row)
+    type = entity.given_type or (types[int(scores[row].argmax())] if types else None)
     return EvictedEntity(
         id=entity.id,
-        name=entity.given_name or _spoken_name(entity, speaker),
-        type=entity.given_type or (types[int(scores[row].argmax())] if types else None),
+        name=entity.given_name or _spoken_name(entity, speaker, type, plural=state.memory.facts.is_called_they(row)),
+        type=type,
         speaker=speaker,
         sentence=state.sentences,
     )
 
 
-def _spoken_name(entity: LiveEntity, speaker: str | None) -> str | None:
+def _spoken_name(entity: LiveEntity, speaker: str | None, type: str | None, *, plural: bool) -> str | None:
     """The best name said; of one who is only ever "I", the speaker's."""
     if entity.name is None or (entity.name.kind is Kind.PRONOUN and speaker):
         return speaker
-    return entity.name.text
+    return entity.name.within_a_sentence(type, plural=plural)
 
 
 def entities(model: Model, state: SessionState) -> list[Entity]:

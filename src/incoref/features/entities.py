@@ -24,7 +24,15 @@ from incoref.features.classes import (
     Voice,
     bucket,
 )
-from incoref.features.mentions import FIRST_PERSON, PRONOUNS, SECOND_PERSON, MentionFacts, content_of, name_words
+from incoref.features.mentions import (
+    FIRST_PERSON,
+    PLURAL,
+    PRONOUNS,
+    SECOND_PERSON,
+    MentionFacts,
+    content_of,
+    name_words,
+)
 
 COLUMNS = (
     "count",
@@ -183,6 +191,10 @@ class EntityFacts:
         """Whose "I" the entity is."""
         number = self.numbers[_FIRST_PERSON_OF, entity]
         return next((name for name, other in self._speakers.items() if other == number), None)
+
+    def is_called_they(self, entity: int) -> bool:
+        """Whether "they" or the like has been said of the entity."""
+        return bool(self.numbers[PRONOUN_BITS, entity] >> PLURAL & 1)
 
     def classes(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
