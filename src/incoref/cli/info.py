@@ -27,6 +27,11 @@ PACKAGES = {
     "scipy": "eval",
     "matplotlib": "eval",
     "spacy": "spacy",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "websockets": "serve",
+    "redis": "redis",
+    "httpx": "client",
 }
 """What incoref can make use of, and the extra that installs it, if it is not part of the plain install."""
 
