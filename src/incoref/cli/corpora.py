@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from incoref.cli._tables import print_table, width
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from rich.table import Table
 
     from incoref.corpora import Statistics
     from incoref.types import Document
@@ -21,9 +22,6 @@ _FORMATS = (
     "Formats: conll-2012, conllu, conllua, litbank, jsonlines (span ranking, MuDoCo), incoref (its own JSON lines), "
     "text, text-jsonlines; transcript, srt and webvtt are read only, brat is written only."
 )
-
-_GAP = 2
-"""Spaces between two columns of a table."""
 
 corpus = typer.Typer(help="Look at annotated corpora.", no_args_is_help=True)
 
@@ -109,30 +107,12 @@ def stats(
 
 
 def _print_table(counted: dict[str, Statistics], total: Statistics) -> None:
-    """A row a path, or a column a path where that fits the terminal better."""
-    from rich.console import Console
-
-    console = Console()
+    """A row a path; on a terminal that is too narrow for that, a column a path if that fits."""
     shown = {**counted, "total": total} if len(counted) > 1 else counted
     figures = {path: [f"{figure:,}" for figure in counts.to_json().values()] for path, counts in shown.items()}
     names = [name.replace("_", " ") for name in total.to_json()]
     by_row = [["", *names], *([path, *row] for path, row in figures.items())]
     by_column = [list(row) for row in zip(*by_row, strict=True)]
-    best = by_column if _width(by_column) <= console.width < _width(by_row) else by_row
-    console.width = max(console.width, _width(best))
-    console.print(_table(best))
-
-
-def _width(rows: list[list[str]]) -> int:
-    return sum(max(map(len, column)) + _GAP for column in zip(*rows, strict=True))
-
-
-def _table(rows: list[list[str]]) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for number, heading in enumerate(rows[0]):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
-    for row in rows[1:]:
-        table.add_row(*row)
-    return table
+    columns = shutil.get_terminal_size().columns
+    fits_better = sys.stdout.isatty() and width(by_column) <= columns < width(by_row)
+    print_table(by_column if fits_better else by_row)

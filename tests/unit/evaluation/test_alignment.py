@@ -8,10 +8,12 @@ from collections import defaultdict
 from itertools import permutations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from incoref.evaluation.alignment import Cells, best_total, solve, solve_with_scipy
+from incoref.evaluation import assignment
+from incoref.evaluation.alignment import best_total, solve_with_scipy
+from incoref.evaluation.assignment import Cells, solve
 
 Weights = dict[tuple[int, int], float]
 
@@ -79,6 +81,30 @@ def test_our_solver_agrees_with_scipy_on_a_large_component(mentions: int, kind: 
     weights = one_piece(600, mentions, seed=mentions)
     if kind == "fraction":
         weights = {cell: weight / (1 + sum(cell) % 7) for cell, weight in weights.items()}
+    rows, cells = as_rows(weights)
+    assert solve(rows, cells) == pytest.approx(solve_with_scipy(rows, cells))
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search already gives way to an auction."""
+    monkeypatch.setattr(assignment, "_PATIENCE", 0)
+    monkeypatch.setattr(assignment, "_FEW_WEIGHTS", 0)
+
+
+@pytest.mark.usefixtures("impatient")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(small)
+def test_an_auction_agrees_with_trying_all_alignments(weights: Weights) -> None:
+    assert solve(*as_rows(weights)) == pytest.approx(by_trying_all(weights))
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("seed", range(4))
+def test_an_auction_of_a_large_component_agrees_with_scipy(seed: int) -> None:
+    pytest.importorskip("scipy")
+    draw = random.Random(seed)
+    weights = {cell: weight / draw.randrange(2, 20) for cell, weight in one_piece(300, 2000, seed).items()}
     rows, cells = as_rows(weights)
     assert solve(rows, cells) == pytest.approx(solve_with_scipy(rows, cells))
 
