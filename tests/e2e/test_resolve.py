@@ -57,9 +57,9 @@ def test_nothing_to_read_is_no_error(text: bytes) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text", "fault"),
     [
-        (("resolve",), b"caf\xe9", b"not UTF-8 at byte 3"),
-        (("resolve", "no-such-file.txt"), b"", b"no-such-file.txt"),
-        (("resolve", "-f", "xml"), b"", b"choose from text, json, resolved"),
+        (("resolve",), b"caf\xe9", b"standard input:1: not UTF-8 at byte 3"),
+        (("resolve", "no-such-file.txt"), b"", b"no-such-file.txt: No such file"),
+        (("resolve", "--setting", "k=0"), b"", b"k=0"),
         (("resolve", "--model", "no-such-model"), b"", b"no such model folder"),
     ],
 )

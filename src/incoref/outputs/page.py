@@ -1,0 +1,175 @@
+"""A document as one HTML page that needs nothing else: no network, no other file.
+
+Every mention has a colour, a kind of line and the number of its entity, so that nothing depends on colours alone. The
+pages' own program is in ``assets``; it lights up chains and replays the document, and without it the page is still
+complete. Any text is shown as text: the page also forbids, by the hash of its own program, every other one.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+from itertools import islice
+from pathlib import Path
+
+from incoref.outputs.pieces import Open, by_sentence, cut, harmless, one_line
+from incoref.types import Document, Entity, Mention, Sentence
+
+_ASSETS = Path(__file__).parent / "assets"
+_COLOURS, _LINES = 6, 4
+_HIGHEST = 3
+"""How many lines can be told apart below one another."""
+_HINT = "Point at a mention to see its chain."
+
+
+def html_page(document: Document, title: str | None = None) -> str:
+    """The page; its title is the document's id when none is given."""
+    style, script = ((_ASSETS / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    name = escape(one_line(document.id if title is None else title))
+    looks = {entity.id: number for number, entity in enumerate(document.entities)}
+    sentences = max(1, len(document.sentences))
+    parts = [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">',
+        f"<title>{name}</title>",
+        f"<style>{style}</style>",
+        "</head>",
+        "<body>",
+        f'<header><h1>{name}</h1><p class="counts">{_counts(document)}</p></header>',
+        '<div class="top"><div class="bar">',
+        '<div class="replay" hidden>',
+        '<button id="play" type="button" aria-label="Replay">▶</button>',
+        '<button id="back" type="button" aria-label="One sentence back">‹</button>',
+        f'<input id="slider" type="range" min="1" max="{sentences}" value="{sentences}" '
+        'aria-label="Sentences shown">',
+        '<button id="on" type="button" aria-label="One sentence on">›</button>',
+        f'<output id="place">{sentences} / {sentences}</output>',
+        "</div>",
+        f'<p id="about" data-hint="{_HINT}" aria-live="polite" hidden></p>',
+        "</div></div>",
+        '<div class="columns">',
+        f'<main id="text">{"".join(_blocks(document, looks))}</main>',
+        '<aside><h2>Entities</h2><input id="find" type="search" placeholder="Find an entity" '
+        'aria-label="Find an entity" hidden>',
+        f'<ul id="entities">{"".join(map(_entity, document.entities, range(len(document.entities))))}</ul>',
+        '<p class="help" hidden><kbd>Tab</kbd> into the text, then <kbd>←</kbd> <kbd>→</kbd> to the next mention, '
+        "<kbd>↑</kbd> <kbd>↓</kbd> along a chain, <kbd>Enter</kbd> to hold it, <kbd>Esc</kbd> to let go.</p>",
+        "</aside>",
+        "</div>",
+        f"<script>{script}</script>",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def _policy(style: str, script: str) -> str:
+    """What the browser may do with the page: run this script, use this style, and nothing else."""
+
+    def digest(content: str) -> str:
+        return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; script-src 'sha256-{digest(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _counts(document: Document) -> str:
+    counts = {
+        ("entity", "entities"): len(document.entities),
+        ("mention", "mentions"): sum(map(len, document.entities)),
+        ("sentence", "sentences"): len(document.sentences),
+        ("word", "words"): len(document.tokens),
+    }
+    return " · ".join(f"{count:,} {names[count != 1]}" for names, count in counts.items())
+
+
+def _blocks(document: Document, looks: dict[str, int]) -> Iterator[str]:
+    """Lines and turns: the browser skips those that are out of sight, which keeps long documents quick."""
+    block: list[str] = []
+    speaker: str | None = None
+    place, gap = 0, False
+    for number, (before, sentence, mentions) in enumerate(by_sentence(document)):
+        turn = sentence.speaker != speaker
+        if number and (turn or "\n" in before):
+            yield _block(block, gap)
+            block, gap = [], turn or before.count("\n") > 1
+            before = before if before.strip() else before.rpartition("\n")[2]
+        if turn:
+            speaker = sentence.speaker
+            block.append(_speaker(speaker) if speaker else "")
+        block += [_text(before), _sentence(document, number, sentence, mentions, looks)]
+        place = sentence.end
+    yield _block([*block, _text(document.text[place:].rstrip())], gap)
+
+
+def _block(parts: list[str], gap: bool) -> str:
+    return f'<p class="block{" gap" if gap else ""}">{"".join(parts)}</p>\n'
+
+
+def _speaker(name: str) -> str:
+    return f'<span class="speaker">{escape(one_line(name))}:</span>'
+
+
+def _text(text: str) -> str:
+    return escape(harmless(text))
+
+
+def _sentence(
+    document: Document, number: int, sentence: Sentence, mentions: list[Mention], looks: dict[str, int]
+) -> str:
+    parts = [f'<span class="s" data-i="{number}">']
+    opened: list[tuple[int, int]] = []  # where in the parts a mention begins, and how many lines are above its own
+    for piece in cut(document.text, sentence.start, sentence.end, mentions):
+        if isinstance(piece, str):
+            parts.append(_text(piece))
+        elif isinstance(piece, Open):
+            opened.append((len(parts), 0))
+            parts.append(_facts(piece, looks[piece.mention.entity]))
+        else:
+            place, height = opened.pop()
+            if opened:
+                around, known = opened[-1]
+                opened[-1] = around, max(known, height + 1)
+            label = f' data-n="{escape(one_line(piece.mention.entity))}"' if piece.last else ""
+            parts[place] = f'<span class="m h{min(height, _HIGHEST)} {parts[place]}{label}>'
+            parts.append("</span>")
+    parts.append("</span>")
+    return "".join(parts)
+
+
+def _facts(opened: Open, look: int) -> str:
+    """The rest of a mention's classes, and what the page's program knows of it."""
+    mention = opened.mention
+    known = [f'{_look(look)}" tabindex="-1" data-e="{look}"']
+    if not opened.first:
+        known.append("data-more")
+    if mention.new:
+        known.append('data-new="1"')
+    for name, value in (("c", mention.confidence), ("mc", mention.mention_confidence)):
+        if value is not None:
+            known.append(f'data-{name}="{value * 100:.0f}"')
+    return " ".join(known)
+
+
+def _look(number: int) -> str:
+    return f"c{number % _COLOURS} s{number // _COLOURS % _LINES}"
+
+
+def _entity(entity: Entity, number: int) -> str:
+    first = next((mention.text for mention in islice(entity.mentions, 1)), "")
+    name = escape(one_line(entity.name or first))
+    return (
+        f'<li><button type="button" class="e {_look(number)}" data-e="{number}" aria-pressed="false" title="{name}">'
+        f'<span class="n">{escape(one_line(entity.id))}</span>'
+        f'<span class="name">{name}</span><span class="type">{escape(one_line(entity.type or ""))}</span>'
+        f'<span class="count">{len(entity)}</span></button></li>'
+    )

@@ -1,0 +1,56 @@
+"""A document in any of the output formats. Knows no files: whoever asks puts the text where it belongs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from incoref.corpora import FORMATS as CORPUS_FORMATS
+from incoref.corpora._losses import Losses
+from incoref.outputs.formats import OutputFormat
+from incoref.outputs.jsonable import document_json, json_line
+from incoref.outputs.page import html_page
+from incoref.outputs.terminal import marked_text, plain_rows
+from incoref.resolved import resolved_text
+from incoref.types import Document
+
+_CORPUS_NAMES = {
+    OutputFormat.CONLL: "conll-2012",
+    OutputFormat.CONLLU: "conllu",
+    OutputFormat.CONLLUA: "conllua",
+}
+
+
+def rendered(document: Document, format: OutputFormat) -> str:
+    """A document in a format that is one file; the last line ends in a line break."""
+    if format is OutputFormat.TEXT:
+        parts = ["".join(text for text, _ in marked_text(document)), *plain_rows(document)]
+        return "\n".join((parts[0], "", *parts[1:], "")) if document.entities else f"{parts[0]}\n"
+    if format is OutputFormat.JSON:
+        return json_line(document_json(document)) + "\n"
+    if format is OutputFormat.JSONL:
+        return json_line(document_json(document, with_id=True)) + "\n"
+    if format is OutputFormat.HTML:
+        return html_page(document, Path(document.id).name)
+    if format is OutputFormat.RESOLVED:
+        return resolved_text(document).rstrip("\n") + "\n"
+    write = CORPUS_FORMATS[_CORPUS_NAMES[format]].write
+    assert write is not None
+    return "".join(write([_with_types(document)], Losses()))
+
+
+def brat_files(named: Iterable[tuple[str, Document]]) -> Iterator[tuple[str, str]]:
+    """Names and contents of the files that brat needs, for documents with names for their files."""
+    write_files = CORPUS_FORMATS["brat"].write_files
+    assert write_files is not None
+    return write_files(((name, _with_types(document)) for name, document in named), Losses())
+
+
+def _with_types(document: Document) -> Document:
+    """These formats know types of mentions; ours are those of entities."""
+    entities = (
+        replace(entity, mentions=tuple(replace(mention, type=entity.type) for mention in entity.mentions))
+        for entity in document.entities
+    )
+    return replace(document, entities=tuple(entities))

@@ -1,0 +1,20 @@
+"""JSON Schemas of what ``incoref resolve``, ``stream`` and ``trace`` print, a file each beside this module."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+NAMES = ("resolve", "stream", "trace")
+
+
+def schema_text(name: str) -> str:
+    """The schema of a command's output as JSON."""
+    return (Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8")
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The schema of a command's output."""
+    read: dict[str, Any] = json.loads(schema_text(name))
+    return read

@@ -1,0 +1,73 @@
+"""The steps of the transition system, as the paper's table shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from incoref.outputs.tracing import rows
+from incoref.resolver import Resolver
+from incoref.transitions import Action, apply, oracle, start
+from incoref.types import Mention
+from incoref.updates import TraceStep, Update
+from tiny_models import TinyModels, random_document
+
+WORDS = "Auto workers ended their strike".split()
+
+
+def worked_example() -> Update:
+    """The paper's: {Auto workers, their} {their strike}."""
+    spans = {(0, 2): "1", (3, 4): "1", (3, 5): "2"}
+    starts = [0, 5, 13, 19, 25]
+    mentions = tuple(
+        Mention(
+            starts[first], starts[end - 1] + len(WORDS[end - 1]), " ".join(WORDS[first:end]), (first, end), 0, entity
+        )
+        for (first, end), entity in spans.items()
+    )
+    state, steps = start(5), []
+    for action in oracle([(first, end - 1) for first, end in spans], 5):
+        top = state.stack.top if state.stack else None
+        found = (top, state.position + 1) if action in (Action.POP, Action.PEEK) and top is not None else None
+        steps.append(TraceStep(action.name, state.position, ((action.name, 0.5),), found))
+        state = apply(state, action)
+    return Update(0, " ".join(WORDS), 0, 31, None, None, mentions, 1.0, trace=tuple(steps))
+
+
+def test_the_worked_example() -> None:
+    table = [
+        (r.action, " ".join(r.stack), " ".join(r.buffer), [c for _, c in r.clusters])
+        for r in rows([worked_example()], WORDS)
+    ]
+    workers, both = ("Auto workers",), ("Auto workers", "their")
+    assert table == [
+        ("PUSH", "Auto", "Auto workers ended their strike", []),
+        ("ADVANCE", "Auto", "workers ended their strike", []),
+        ("POP", "", "workers ended their strike", [workers]),
+        ("ADVANCE", "", "ended their strike", [workers]),
+        ("ADVANCE", "", "their strike", [workers]),
+        ("PUSH", "their", "their strike", [workers]),
+        ("PEEK", "their", "their strike", [both]),
+        ("ADVANCE", "their", "strike", [both]),
+        ("POP", "", "strike", [both, ("their strike",)]),
+        ("ADVANCE", "", "", [both, ("their strike",)]),
+    ]
+
+
+def test_steps_have_numbers_probabilities_and_what_they_found() -> None:
+    pop = list(rows([worked_example()], WORDS))[2].to_json()
+    assert (pop["step"], pop["probability"], pop["probabilities"]) == (3, 0.5, {"POP": 0.5})
+    assert pop["mention"]["text"] == "Auto workers"
+    assert pop["clusters"] == [{"entity": "1", "mentions": ["Auto workers"]}]
+
+
+@pytest.mark.parametrize("setting", ["sent-inc", "k=3", "part-inc"])
+def test_every_mention_of_a_model_is_found_once(tiny: TinyModels, setting: str) -> None:
+    session = Resolver(tiny.model).session(trace=True, setting=setting)
+    updates = session.read(random_document(12, seed=5))
+    words = [token.text for token in session.document().tokens]
+    table = list(rows(updates, words))
+    found = sorted(row.mention.tokens for row in table if row.mention is not None)
+    assert found == sorted(mention.tokens for update in updates for mention in update.mentions)
+    assert sum(row.action == "ADVANCE" for row in table) == len(words)
+    assert not table[-1].stack
+    assert [row.step for row in table] == list(range(1, len(table) + 1))
