@@ -92,9 +92,16 @@ class TrainingConfig(_Section):
         gt=0,
         description="Largest norm of a gradient: encoder and rest apart (streaming: encoder, detector, clusterer).",
     )
+    freeze_encoder: bool = Field(False, description="Keep the whole encoder as it is. Streaming.")
     freeze_embeddings: bool = Field(False, description="Keep the encoder's word embeddings as they are.")
     action_power: float = Field(
         0.25, description="Action weights are inverse frequencies to this power; paper: 1. Streaming."
+    )
+    blind: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="How often a mention's pairs are told apart by the classes of their features alone. Streaming.",
     )
     type_loss: float = Field(0.2, ge=0, description="Weight of the entity types' loss. Streaming.")
     genre_dropout: float = Field(0.5, ge=0, le=1, description="How often a text's genre is hidden. Streaming.")
@@ -133,6 +140,8 @@ _STREAMING_ONLY = {
     "encoder": ("layers", "window", "tail"),
     "training": (
         "vote_rate",
+        "freeze_encoder",
+        "blind",
         "action_power",
         "type_loss",
         "genre_dropout",

@@ -72,6 +72,8 @@ class StreamingModel(nn.Module):
         """Whether the encoder computes in bfloat16; detector and clusterer never do."""
         self.recompute = False
         """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
+        self.blind = 0.0
+        """How often in training a mention's pairs are told apart by the votes of their features alone."""
         vector = encoder.sizes.width
         constant = {"genre": len(names.genres), "scheme": len(names.schemes)}
         self.detector = Detector(
@@ -166,6 +168,7 @@ class StreamingModel(nn.Module):
             self.clusterer.entity_states(spans, clustering.entity_of),
             clustering.pairs,
             {**dict(zip(PAIR_FEATURES, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
+            blind=torch.rand(len(spans), device=spans.device) < self.blind if self.training and self.blind else None,
         )
         types = None if self.clusterer.types is None else self.clusterer.types(spans)
         return Scores(actions, pairs, self.clusterer.new_scores(spans), types)

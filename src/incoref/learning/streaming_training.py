@@ -56,7 +56,10 @@ class StreamingTraining:
         self.model.to(device)
         self._types = {name: number for number, name in enumerate(self._names.types)}
         self.model.bf16, self.model.recompute = training.bf16, training.recompute
-        if training.freeze_embeddings:
+        self.model.blind = training.blind
+        if training.freeze_encoder:
+            encoder.requires_grad_(False)
+        elif training.freeze_embeddings:
             encoder.embeddings.word_embeddings.requires_grad_(False)
         self._examples: dict[int, Example] = {}
         counts: Counter[int] = Counter()

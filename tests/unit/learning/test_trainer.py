@@ -211,6 +211,16 @@ def test_word_embeddings_can_be_frozen(run_folder: Path, frozen: bool) -> None:
     assert all(torch.equal(value, before[name]) is frozen for name, value in weights.items())
 
 
+def test_the_encoder_can_be_frozen(streaming: Path) -> None:
+    trainer = Trainer(configured("training.freeze_encoder=true"), Path("out"))
+    before = {name: value.detach().clone() for name, value in trainer.model.named_parameters()}
+    trainer.update(0, 0, 0)
+    for name, value in trainer.model.named_parameters():
+        if name.startswith("encoder."):
+            assert torch.equal(value, before[name]), name
+    assert not torch.equal(trainer.model.clusterer.output.weight, before["clusterer.output.weight"])
+
+
 def test_recomputing_changes_nothing_but_memory(run_folder: Path) -> None:
     plain, recomputed = (
         Trainer(configured(f"training.recompute={value}"), Path("out")).update(1, 0, 0) for value in ("false", "true")

@@ -1,0 +1,73 @@
+"""What knowing the speakers is worth: dialogues read with their speakers and without them.
+
+    python benchmarks/speakers.py CORPUS… [--genres conversation,podcast] [--model FOLDER]
+
+Besides CoNLL F1 (singletons dropped), counts links between two mentions of the first or second person ("I", "your" …)
+that both the annotation and the model have: of those that the model makes, how many are right, and of the right ones,
+how many it makes. Without speakers every "I" looks like every other.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+from incoref import corpora, reading
+from incoref.evaluation.metrics import Scorer
+from incoref.modelfile import Model
+from incoref.types import Document
+
+PERSONS = frozenset("i me my mine myself you your yours yourself".split())
+
+
+def persons(document: Document) -> dict[tuple[int, int], str]:
+    """The entity of each mention of a first or second person."""
+    return {m.tokens: e.id for e in document.entities for m in e.mentions if m.text.lower() in PERSONS}
+
+
+def links(key: Document, response: Document) -> Counter[str]:
+    """Right, made and wanted links between persons that both have."""
+    gold, found = persons(key), persons(response)
+    counts: Counter[str] = Counter()
+    for one, other in combinations(sorted(gold.keys() & found.keys()), 2):
+        wanted, made = gold[one] == gold[other], found[one] == found[other]
+        counts.update(wanted=wanted, made=made, right=wanted and made)
+    return counts
+
+
+def without_speakers(document: Document) -> Document:
+    return replace(document, sentences=tuple(replace(s, speaker=None) for s in document.sentences))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpora", nargs="+", type=Path)
+    parser.add_argument("--genres", type=lambda text: text.split(","))
+    parser.add_argument("--model", type=Path)
+    chosen = parser.parse_args()
+    model = Model.load(chosen.model)
+    documents = [
+        document
+        for path in chosen.corpora
+        for document in corpora.read(path)
+        if (chosen.genres is None or document.genre in chosen.genres)
+        and len({sentence.speaker for sentence in document.sentences} - {None}) > 1
+    ]
+    print(f"{len(documents)} documents with several speakers, {sum(len(d.tokens) for d in documents)} tokens")
+    print("| | CoNLL F1 | persons: links made | right | precision | recall |\n|---|---|---|---|---|---|")
+    for name, shown in (("with speakers", lambda d: d), ("without", without_speakers)):
+        scorer, counts = Scorer(drop_singletons=True), Counter[str]()
+        for document in documents:
+            predicted = reading.predict(model, shown(document))
+            scorer.add_documents(document, predicted)
+            counts += links(document, predicted)
+        precision, recall = (100 * counts["right"] / max(1, counts[of]) for of in ("made", "wanted"))
+        f1 = scorer.result().conll_f1
+        print(f"| {name} | {f1:.1f} | {counts['made']} | {counts['right']} | {precision:.1f} | {recall:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
