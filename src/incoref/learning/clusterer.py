@@ -150,7 +150,7 @@ class Clusterer(nn.Module):
     ) -> Tensor:
         """Scores of all pairs, (P,).
 
-        ``blind`` are mentions (M,) whose pairs are told apart by votes alone, which so learn to be right by themselves.
+        ``blind`` are mentions (M,) whose pairs are told apart by votes alone, which learn to be right so.
 
         Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need
         no more, and each block is computed again in the backward pass.
