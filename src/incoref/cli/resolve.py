@@ -178,7 +178,7 @@ def _resolved(
         updates += session.flush()
     cut = sum(bool(update.warnings) for update in updates)
     if cut:
-        note(f"{_shown(name)}: {cut} {'stretch' if cut == 1 else 'stretches'} without an end were cut into sentences")
+        note(f"{_shown(name)}: sentences that had to be ended because they grew too long: {cut}")
     return session.document(_shown(name), singletons=singletons)
 
 
@@ -190,11 +190,12 @@ def _turns(text: str, name: str, speakers: bool | None) -> Document | None:
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
         return None
-    looks_like = "text" if lines[0].lstrip().startswith("{") else guess(text, name).name
+    is_like_json = lines[0].lstrip().startswith("{")
+    looks_like = "text" if is_like_json else guess(text, name).name
     if looks_like in ("srt", "webvtt"):
         return next(transcripts.read_subtitles(text, name))
     if speakers is None:
-        speakers = all(transcripts.label_of(line) is not None for line in lines)
+        speakers = not is_like_json and all(transcripts.label_of(line) is not None for line in lines)
     if speakers:
         return next(transcripts.read(text, name))
     if FORMATS[looks_like].annotated:

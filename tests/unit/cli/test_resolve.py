@@ -1,0 +1,205 @@
+"""``incoref resolve``: which inputs it takes, where its output goes, what it says and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from incoref import corpora
+from incoref.cli import app
+from incoref.errors import IncorefError
+from incoref.outputs.formats import OutputFormat
+from incoref.outputs.rendering import rendered
+from incoref.resolver import Resolver
+from incoref.types import Document
+from tiny_models import TinyModels, random_document
+
+TEXT = random_document(14, seed=8).text
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "formats"
+
+
+class Tool:
+    """The command with a small model."""
+
+    def __init__(self, model: Path) -> None:
+        self._model = model
+
+    def __call__(self, *arguments: str, text: bytes = b"") -> Result:
+        done = CliRunner().invoke(app, ["resolve", *arguments, "--model", str(self._model)], input=text)
+        if done.exception is not None and not isinstance(done.exception, SystemExit | IncorefError):
+            raise done.exception
+        return done
+
+    def json(self, *arguments: str, text: str) -> dict[str, object]:
+        done = self(*arguments, "-f", "json", text=text.encode())
+        assert done.exit_code == 0, done.stderr
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+
+@pytest.fixture(scope="module")
+def tool(tiny: TinyModels) -> Tool:
+    return Tool(tiny.fp32)
+
+
+def speakers_of(found: dict[str, object]) -> list[str | None]:
+    sentences = found["sentences"]
+    assert isinstance(sentences, list)
+    return [sentence["speaker"] for sentence in sentences]
+
+
+def test_plain_text_has_exact_places(tool: Tool) -> None:
+    text = "Anna left.\r\n\r\nShe ran…  \tOh!\n"
+    found = tool.json(text="\ufeff" + text)
+    assert found["text"] == text
+    assert speakers_of(found) == [None, None, None]
+
+
+def test_speakers_are_recognised_when_every_line_has_one(tool: Tool) -> None:
+    found = tool.json(text="Ines: I saw Carl.\n\nOmar: You did?\n")
+    assert found["text"] == "I saw Carl.\nYou did?"
+    assert speakers_of(found) == ["Ines", "Omar"]
+    assert speakers_of(tool.json(text="Ines: I saw Carl.\nand Anna.\n")) == [None, None]
+
+
+def test_speakers_can_be_asked_for_or_not(tool: Tool) -> None:
+    assert speakers_of(tool.json("--speakers", text="Ines: I saw Carl\nand Anna.\n")) == ["Ines"]
+    assert speakers_of(tool.json("--no-speakers", text="Ines: I saw Carl.\n")) == [None]
+    done = tool("--speakers", text=b"no names here\n")
+    assert "no line of the form 'Name: text'" in str(done.exception)
+
+
+@pytest.mark.parametrize("name", ["meeting.srt", "meeting.vtt"])
+def test_subtitles(tool: Tool, name: str) -> None:
+    found = tool.json(str(EXAMPLES / name), text="")
+    assert {speaker.lower() for speaker in speakers_of(found) if speaker} == {"ines", "omar"}
+    assert "-->" not in str(found["text"])
+
+
+@pytest.mark.parametrize("text", ["{", '{"a": 1', "[1]", "1\tx\ty\n", "#begin document (x); part 000\n"])
+def test_text_that_looks_like_something_else_is_text(tool: Tool, text: str) -> None:
+    assert tool.json(text=text)["text"] == text
+
+
+def test_annotated_files_are_pointed_out(tool: Tool) -> None:
+    done = tool(str(EXAMPLES / "ferry.conllu"))
+    assert done.exit_code == 0
+    assert "looks like conllu, which incoref predict reads" in done.stderr
+
+
+def test_singletons_only_if_asked_for(tool: Tool) -> None:
+    few, all_ = (tool.json(*arguments, text=TEXT) for arguments in ((), ("--singletons",)))
+    assert isinstance(few["entities"], list)
+    assert isinstance(all_["entities"], list)
+    assert all(len(entity["mentions"]) > 1 for entity in few["entities"])
+    assert [e for e in all_["entities"] if len(e["mentions"]) > 1] == few["entities"]
+    assert len(all_["entities"]) > len(few["entities"])
+
+
+def test_settings_reach_the_model(tool: Tool) -> None:
+    assert tool("--setting", "part-inc", "--scheme", "all", "--genre", "news", text=TEXT.encode()).exit_code == 0
+    assert "k=0" in str(tool("--setting", "k=0", text=TEXT.encode()).exception)
+    found = tool.json("--runners-up", "2", "--singletons", text=TEXT)
+    assert "runners_up" in json.dumps(found)
+
+
+def test_hardly_english_text_gets_a_warning(tool: Tool) -> None:
+    assert tool(text="Привет, как дела?".encode()).stderr.startswith(
+        "incoref: standard input: this hardly looks like"
+    )
+    assert tool(text=b"hey Anna u there").stderr == ""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    names = [tmp_path / "one.txt", tmp_path / "two.txt", tmp_path / "sub" / "one.txt"]
+    (tmp_path / "sub").mkdir()
+    for name in names:
+        name.write_text(TEXT, encoding="utf-8")
+    return [str(name) for name in names]
+
+
+def test_many_files_to_standard_output(tool: Tool, files: list[str]) -> None:
+    lines = tool(*files, "-f", "jsonl").stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == files
+    assert tool(*files).stdout.count("==> ") == 3
+
+
+def test_many_files_to_a_directory(tool: Tool, files: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for format, suffix in (("html", ".html"), ("json", ".json"), ("conllu", ".conllu")):
+        assert tool(*files, "-f", format, "-o", f"{out}/").exit_code == 0
+        assert sorted(path.name for path in out.glob(f"*{suffix}")) == [
+            f"{n}{suffix}" for n in ("one-2", "one", "two")
+        ]
+    assert tool(*files, "-f", "brat", "-o", str(out)).exit_code == 0
+    assert {"one.ann", "one-2.ann", "two.txt", "annotation.conf"} <= {path.name for path in out.iterdir()}
+
+
+def test_many_files_to_one(tool: Tool, files: list[str], tmp_path: Path) -> None:
+    assert tool(*files, "-o", str(tmp_path / "all.conllu")).exit_code == 0
+    found = list(corpora.read(tmp_path / "all.conllu"))
+    assert [document.id for document in found] == files
+    assert all(isinstance(document, Document) and document.entities for document in found)
+
+
+def test_the_name_of_the_output_tells_the_format(tool: Tool, tmp_path: Path) -> None:
+    assert tool("-o", str(tmp_path / "x.html"), text=TEXT.encode()).exit_code == 0
+    assert (tmp_path / "x.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("-f", "html"), ("-f", "json"), ("-f", "brat"), ("-f", "xml"), ("-f", "text", "-o", "x.out")],
+)
+def test_wrong_usage_is_exit_code_2_before_anything_is_read(tool: Tool, arguments: tuple[str, ...]) -> None:
+    assert tool("no-such-file", "nor-this", *arguments).exit_code == 2
+
+
+def test_a_file_that_can_not_be_read_keeps_none_of_the_others(tool: Tool, files: list[str], tmp_path: Path) -> None:
+    (tmp_path / "two.txt").write_bytes(b"fine\ncaf\xe9")
+    done = tool(*files, "no-such-file.txt", str(tmp_path), "-f", "jsonl")
+    assert done.exit_code == 1
+    assert len(done.stdout.splitlines()) == 2
+    assert "incoref: no-such-file.txt: No such file or directory\n" in done.stderr
+    assert f"incoref: {tmp_path}: Is a directory\n" in done.stderr
+    assert "two.txt:2: not UTF-8 at byte 8 (0xe9)" in done.stderr
+
+
+HARD = {
+    "empty": "",
+    "white space": " \n\t\r\n ",
+    "one token": "Anna",
+    "control characters": "Anna\x00\x07\x1b[2J met\x85 her\x7f dog.\x0c",
+    "mixed languages": "Anna traf 安娜 и Анну. She said: مرحبا! Ç'est ça — शुभ रात्रि. 👩‍👧",
+    "no space": "x" * 6_000,
+    "long sentence": "the dog and Anna saw " * 60,
+}
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_hard_input(tool: Tool, text: str) -> None:
+    found = tool.json("--singletons", text=text)
+    assert found["text"] == text
+    assert isinstance(found["entities"], list)
+    mentions = [mention for entity in found["entities"] for mention in entity["mentions"]]
+    assert all(text[m["start"] : m["end"]] == m["text"] for m in mentions)
+
+
+@pytest.mark.parametrize("format", [format for format in OutputFormat if format is not OutputFormat.BRAT])
+def test_hard_input_in_every_format(tiny: TinyModels, format: OutputFormat) -> None:
+    text = "\ud800 " + " ".join(HARD[name] for name in ("control characters", "mixed languages"))
+    for document in (Resolver(tiny.model).resolve(text, singletons=True), Document("d", "", ())):
+        written = rendered(document, format)
+        assert written.endswith("\n") or not document.text
+        if format in (OutputFormat.TEXT, OutputFormat.HTML):
+            assert not set("\x00\x1b\x07\ud800") & set(written)
+
+
+def test_stretches_that_are_cut_are_pointed_out(tool: Tool) -> None:
+    done = tool(text=b"the dog and Anna saw " * 60)
+    assert "had to be ended because they grew too long: 1" in done.stderr

@@ -1,0 +1,113 @@
+"""``incoref stream``: which lines it takes and what it answers. That it does so at once: see the end-to-end tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from incoref.cli import app
+from tiny_models import TinyModels
+
+
+class Tool:
+    def __init__(self, model: Path) -> None:
+        self._model = model
+
+    def __call__(self, text: str | bytes, *arguments: str) -> Result:
+        data = text if isinstance(text, bytes) else text.encode()
+        return CliRunner().invoke(app, ["stream", *arguments, "--model", str(self._model)], input=data)
+
+    def updates(self, text: str, *arguments: str) -> list[dict[str, Any]]:
+        done = self(text, *arguments)
+        assert done.exit_code == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def tool(tiny: TinyModels) -> Tool:
+    return Tool(tiny.fp32)
+
+
+def test_a_line_is_an_utterance(tool: Tool) -> None:
+    found = tool.updates("Anna left. She ran\n\n{away.\n")
+    assert [(u["sentence"], u["start"], u["text"]) for u in found] == [
+        (0, 0, "Anna left."),
+        (1, 11, "She ran"),
+        (2, 19, "{away."),
+    ]
+
+
+def test_lines_can_run_on(tool: Tool) -> None:
+    found = tool.updates("Anna left. She ran\naway from the old\n", "--running")
+    assert [update["text"] for update in found] == ["Anna left.", "She ran\naway from the old"]
+
+
+def test_lines_can_have_speakers(tool: Tool) -> None:
+    found = tool.updates("Ines: I saw Carl.\nand Anna.\nOmar: When?\n", "--speakers")
+    assert [(update["speaker"], update["text"]) for update in found] == [
+        ("Ines", "I saw Carl."),
+        ("Ines", "and Anna."),
+        ("Omar", "When?"),
+    ]
+    assert tool("x", "--speakers", "--running").exit_code == 2
+
+
+def test_messages_come_back_with_what_was_given(tool: Tool) -> None:
+    lines = [{"text": "Anna left.", "speaker": "Ines", "id": 1.5, "time": 3}, {"text": "", "id": "x"}, {"text": "Oh"}]
+    found = tool.updates("\n".join(map(json.dumps, lines)))
+    assert [(update["speaker"], update["id"], update.get("time")) for update in found] == [
+        ("Ines", 1.5, 3),
+        (None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("{", "no JSON"),
+        ("[]", "a JSON object"),
+        ("plain", "no JSON, though the first line is"),
+        ('{"text": null}', 'string "text"'),
+        ('{"text": "x", "speaker": 1}', '"speaker" is no string'),
+        ('{"text": "x", "id": []}', '"id" is neither a string nor a number'),
+        ('{"text": "x", "time": true}', '"time" is neither'),
+    ],
+)
+def test_faults_name_the_line(tool: Tool, line: str, fault: str) -> None:
+    done = tool('\ufeff{"text": "Anna."}\n' + line)
+    assert done.exit_code == 1
+    assert str(done.exception).startswith("standard input:2: ")
+    assert fault in str(done.exception)
+    assert len(done.stdout.splitlines()) == 1
+
+
+def test_bytes_that_are_no_utf8(tool: Tool) -> None:
+    done = tool(b"Anna left.\ncaf\xe9\n")
+    assert "standard input:2: not UTF-8 at byte 3" in str(done.exception)
+
+
+def test_options_reach_the_session(tool: Tool) -> None:
+    text = "the dog saw Anna . she met Carl . he saw the old dog .\n" * 3
+    found = tool.updates(text, "--trace", "--runners-up", "1", "--max-entities", "1", "--eviction", "lru")
+    assert any(mention.get("runners_up") for update in found for mention in update["mentions"])
+    assert all(update["trace"] for update in found)
+    assert any(update.get("evicted") for update in found)
+
+
+def test_hardly_english_text_gets_one_warning(tool: Tool) -> None:
+    assert tool("Привет, как дела?\nХорошо, спасибо.\n").stderr.count("hardly looks like English") == 1
+    assert tool("hey\nu there\nok\n").stderr == ""
+
+
+def test_hard_lines(tool: Tool) -> None:
+    lines = ["", " ", "\x00\x1b", "x" * 6_000, "the dog " * 250, "\ud800 \udc00", "安娜 и Anna"]
+    found = tool.updates("\n".join(json.dumps({"text": line, "id": n}) for n, line in enumerate(lines)))
+    assert {update["id"] for update in found} >= {3, 4, 5, 6}
+    assert any("warnings" in update for update in found)
+    for number, line in enumerate(lines):
+        assert all(update["text"] in line for update in found if update["id"] == number)
