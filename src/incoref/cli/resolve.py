@@ -178,7 +178,7 @@ def _resolved(
         updates += session.flush()
     cut = sum(bool(update.warnings) for update in updates)
     if cut:
-        note(f"{_shown(name)}: sentences that had to be ended because they grew too long: {cut}")
+        note(f"{_shown(name)}: sentences too long to be read as a whole: {cut}")
     return session.document(_shown(name), singletons=singletons)
 
 
