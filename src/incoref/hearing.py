@@ -21,6 +21,7 @@ _TOO_LONG = "the sentence was split because it grew too long"
 
 def feed(splitter: Splitter, state: SessionState, piece: str, speaker: str | None) -> Heard:
     """Running text, after which some sentences are known to have ended."""
+    _check(piece, speaker)
     if state.flushed and piece[:1].strip() and _ends_in_word(state):
         state = _with_line_break(state)
     sentences, pending = splitter.feed(state.pending, piece)
@@ -36,6 +37,7 @@ def flush(splitter: Splitter, state: SessionState) -> Heard:
 
 def say(splitter: Splitter, state: SessionState, text: str, speaker: str | None, id: Given, time: Given) -> Heard:
     """An utterance on lines of its own; nothing is pending before it or after it."""
+    _check(text, speaker)
     state = _with_text(replace(_on_new_line(state), speaker=speaker), text)
     sentences, pending = splitter.feed(state.pending, text)
     rest, pending = splitter.flush(pending)
@@ -47,6 +49,9 @@ def say_words(
     state: SessionState, words: Sequence[str], text: str | None, speaker: str | None, id: Given, time: Given
 ) -> Heard:
     """An utterance of one sentence whose words are known."""
+    if isinstance(words, str):
+        raise IncorefError(f"words are a list of strings, not one string: {words[:40]!r}; say() takes text")
+    _check(text or "", speaker)
     state = replace(_on_new_line(state), speaker=speaker)
     whole = " ".join(words) if text is None else text
     sentences = [_sentence(words, whole, _end(state))] if words else []
@@ -64,6 +69,13 @@ def read(state: SessionState, document: Document) -> Heard:
             raise IncorefError(f"document '{document.id}': a sentence at {sentence.start} that is out of order")
         place = sentence.end
     return _lines(_with_complete_text(state, document.text), [_moved(sentence, start) for sentence in sentences])
+
+
+def _check(text: str, speaker: str | None) -> None:
+    """Refuse what is no text before anything changes."""
+    for what, value in (("text", text), ("a speaker", speaker or "")):
+        if not isinstance(value, str):
+            raise IncorefError(f"{what} is a string, not {type(value).__name__}: {value!r:.40}")
 
 
 def _lines(state: SessionState, sentences: Sequence[Sentence], id: Given = None, time: Given = None) -> Heard:

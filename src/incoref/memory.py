@@ -210,6 +210,8 @@ class ClusterScorer:
         scores = self.scores(memory, span, memory.facts.classes(facts), constant)
         if facts.says_i and facts.speaker in memory.participants:
             scores[np.arange(len(scores)) != memory.participants[facts.speaker]] = -np.inf
+        elif facts.says_i and facts.speaker is not None:
+            scores[list(memory.participants.values())] = -np.inf  # who are others
         weights = np.exp((scores - scores.max()) / temperature)
         entity = int(scores.argmax())
         self.add(memory, span, facts, entity)

@@ -31,6 +31,8 @@ Block = Sequence[tuple[Utterance, Subwords]]
 _AT_ONCE = 256
 """Sentences that are cut into sub-words before any of them is read."""
 
+_LOOK_BACK = 40
+"""Characters before a mention among which a word shows that it does not open its sentence."""
 _OPENERS = tuple('.!?:“"‘(—')
 """After these a word may have a capital that is not its own."""
 
@@ -287,7 +289,8 @@ def _name(lines: Sequence[Line], found: FoundMention, mention: Mention) -> Name:
     words = [
         word for line in lines for word in line.words(max(0, found.first - line.first), found.last + 1 - line.first)
     ]
-    before = lines[0].text[: mention.start - lines[0].start].rstrip()
+    place = mention.start - lines[0].start
+    before = lines[0].text[max(0, place - _LOOK_BACK) : place].rstrip()
     opens = before.endswith(_OPENERS) or not any(character.isalnum() for character in before)
     return name_of(words, mention.text, opens=opens)
 
@@ -313,7 +316,7 @@ def _evict(
     model: Model, policy: Eviction, state: SessionState, sentence: int
 ) -> tuple[SessionState, tuple[str, ...]]:
     if policy.names is not None:
-        facts = state.memory.facts.with_fewer_names(policy.names)
+        facts = state.memory.facts.trimmed(policy.names)
         if facts is not state.memory.facts:
             state = with_memory(state, state.memory.with_facts(facts), state.live)
     gone = policy.evicted(state.live, state.model.reading.tokens)

@@ -64,10 +64,10 @@ calls = st.lists(
     st.builds(
         Call,
         st.sampled_from(("say", "feed", "feed", "feed", "words", "flush")),
-        st.builds(_running, st.integers(0, 10_000), st.integers(0, 25)),
+        st.builds(_running, st.integers(0, 10_000), st.integers(0, 15)),
         st.sampled_from((None, None, "Anna", "Carl")),
     ),
-    max_size=6,
+    max_size=5,
 )
 
 

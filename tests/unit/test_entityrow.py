@@ -71,8 +71,8 @@ def test_an_entity_with_very_many_names_keeps_the_first_and_the_latest() -> None
         facts.add(facts_of(["the", f"old{number}", "of", "it"], number, number, 0, None), 0)
         facts.add(facts_of(["she"], number, number, 0, None), 0)
         facts.add(facts_of(["Carl"], number, number, 0, None), min(1, len(facts)))
-    assert facts.with_fewer_names(21) is facts
-    fewer = facts.with_fewer_names(4)
+    assert facts.trimmed(21) is facts
+    fewer = facts.trimmed(4)
     first, second = fewer.rows()
     assert [min(content) for content in first.contents] == ["it", "it", "it", "it"]
     assert sorted(max(content) for content in first.contents) == ["old0", "old1", "old39", "old40"]
@@ -80,3 +80,13 @@ def test_an_entity_with_very_many_names_keeps_the_first_and_the_latest() -> None
     assert first.heads == {"old0", "old1", "old39", "old40"}
     assert second == facts.rows()[1]
     assert (first.count, fewer.mentions) == (82, facts.mentions)
+
+
+def test_speakers_whom_no_entity_needs_are_forgotten() -> None:
+    facts = EntityFacts()
+    for number in range(60):
+        facts.add(facts_of(["Anna"], number, number, number, f"speaker{number}"), 0)
+    assert facts.trimmed(100) is facts
+    fewer = facts.trimmed(32)
+    assert fewer.rows() == facts.rows()
+    assert len(fewer._speakers) == 1

@@ -136,3 +136,15 @@ def test_a_model_without_types_has_none() -> None:
     own = {name.removeprefix("clusterer."): value for name, value in weights.items() if name.startswith("clusterer.")}
     memory = filled(ClusterScorer(own, ("genre", "scheme")), [0, 1, 0])
     assert memory.type_scores.shape == (2, 0)
+
+
+def test_a_participant_is_nobody_elses_i(scorer: ClusterScorer) -> None:
+    constant = scorer.constant({"genre": 0, "scheme": 0})
+    for seed in range(8):
+        memory = filled(scorer, [0, 1, 2])
+        memory.participants.update({"Anna": 1, "Carl": 2})
+        facts = facts_of(["my"], 9, 9, 9, "Berta")
+        decision = scorer.assign(memory, spans(9 + seed)[-1], facts, constant)
+        assert decision.entity in (0, 3)
+        assert not decision.probabilities[[1, 2]].any()
+        assert decision.probabilities.sum() == pytest.approx(1)

@@ -170,8 +170,14 @@ class EntityFacts:
         twin.numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]] = renumbered[speakers]
         return twin
 
-    def with_fewer_names(self, most: int) -> EntityFacts:
-        """Of those with more than twice so many names only the first and the latest, ``most`` in all."""
+    def trimmed(self, most: int) -> EntityFacts:
+        """Without what would grow with the text though the entities don't.
+
+        Of entities with more than twice so many names only the first and the latest stay, ``most`` in all; speakers
+        stay whom an entity needs, once there are many others.
+        """
+        if len(self._speakers) > 4 * len(self) + most:
+            return self.kept(range(len(self))).trimmed(most)
         crowded = [entity for entity, contents in enumerate(self._contents) if len(contents) > 2 * most]
         if not crowded:
             return self
