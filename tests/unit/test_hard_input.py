@@ -12,7 +12,7 @@ from incoref.resolver import Resolver
 from incoref.session import Session
 from incoref.updates import Update
 from rule_model import RuleModel
-from tiny_models import WORDS, TinyModels
+from tiny_models import TinyModels
 
 
 @pytest.fixture(scope="module")
