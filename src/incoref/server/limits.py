@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import os
+from dataclasses import dataclass, field, fields
 
 from incoref.errors import IncorefError
+
+
+def _half_of_memory() -> int:
+    """Half of what this machine has; where that is not known, enough for some hundred sessions."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +36,10 @@ class Limits:
     """Requests that wait for their turn in one session."""
     idle: float = 86_400
     """Seconds after which a session that nobody uses is deleted."""
-    memory: int = 2_000_000_000
+    memory: int = field(default_factory=_half_of_memory)
     """Bytes for sessions that are held ready; others are read from the store when they are used."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if getattr(self, field.name) <= 0:
-                raise IncorefError(f"the limit {field.name} is {getattr(self, field.name)}; it must be more than 0")
+        for limit in fields(self):
+            if getattr(self, limit.name) <= 0:
+                raise IncorefError(f"the limit {limit.name} is {getattr(self, limit.name)}; it must be more than 0")

@@ -22,6 +22,7 @@ from incoref.server.commands import (
     Undo,
 )
 from incoref.server.events import events
+from incoref.server.livesession import LiveSession
 from incoref.server.problems import INVALID, Refused
 from incoref.server.routing import (
     Id,
@@ -43,12 +44,29 @@ NoBody = Annotated[schemas.SequenceRequest | None, Body()]
 SequenceInQuery = Annotated[int | None, Query(ge=0, le=2**53 - 1, description="As in the bodies of other requests.")]
 After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Events after this one; all if it is left out.")]
 Place = Annotated[int, Query(ge=0, le=2**53 - 1)]
+Since = Annotated[
+    int,
+    Query(
+        ge=0,
+        le=2**53 - 1,
+        description="Only what came from this sentence on: its text, and the entities with mentions there.",
+    ),
+]
+Format = Annotated[views.ExportFormat, Query(description="As `incoref resolve --format` writes it.")]
 EVENT_STREAM = described(
     200,
     "One event a change, named `updates` or after what was asked (`undo`, `merge`, …), with the answer as its data. "
     "`reset`: what came before is erased; ask for the state. `end`: the session was deleted.",
     "text/event-stream",
 )
+
+EXPORT = described(200, "With all entities, also those of one mention.", "application/octet-stream")
+
+
+def export_response(live: LiveSession, format: views.ExportFormat) -> Response:
+    # Never shown by the browser as a page of this server: it is a file to keep.
+    headers = {"content-disposition": f'attachment; filename="incoref{format.suffix}"'}
+    return Response(views.exported(live, format), media_type=format.media_type, headers=headers)
 
 
 def command_of(request: schemas.FeedRequest) -> Command:
@@ -89,8 +107,8 @@ async def create(service: Service, owner: Owner, request: schemas.NewSession | N
     operation_id="state",
     summary="What a session knows",
 )
-async def state(id: Id, service: Service) -> Response:
-    return await done(service.look(id, lambda live: json_response(views.session_state(id, live))))
+async def state(id: Id, service: Service, since: Since = 0) -> Response:
+    return await done(service.look(id, lambda live: json_response(views.session_state(id, live, since))))
 
 
 @router.delete(
@@ -240,6 +258,18 @@ async def document(id: Id, service: Service, singletons: bool = True) -> Respons
             id, lambda live: json_response(live.session.document("session", singletons=singletons).to_json())
         )
     )
+
+
+@router.get(
+    "/{id}/export",
+    response_class=Response,
+    response_model=None,
+    responses=EXPORT | problems(404, 409),
+    operation_id="export",
+    summary="The session as a file",
+)
+async def export(id: Id, service: Service, format: Format = views.ExportFormat.JSON) -> Response:
+    return await done(service.look(id, lambda live: export_response(live, format)))
 
 
 @router.get(

@@ -9,7 +9,16 @@ from fastapi import APIRouter, Header, Response
 from fastapi.responses import StreamingResponse
 
 from incoref.server import schemas, views
-from incoref.server.routes_sessions import EVENT_STREAM, After, Place, event_response
+from incoref.server.routes_sessions import (
+    EVENT_STREAM,
+    EXPORT,
+    After,
+    Format,
+    Place,
+    Since,
+    event_response,
+    export_response,
+)
 from incoref.server.routing import Service, View, answers, done, json_response, problems
 
 router = APIRouter(prefix="/v1/shared", tags=["shared sessions"])
@@ -26,9 +35,9 @@ async def _id(service: Service, view: str) -> str:
     operation_id="shared_state",
     summary="What a shared session knows",
 )
-async def state(view: View, service: Service) -> Response:
+async def state(view: View, service: Service, since: Since = 0) -> Response:
     id = await _id(service, view)
-    return await done(service.look(id, lambda live: json_response(views.session_view(live))))
+    return await done(service.look(id, lambda live: json_response(views.session_view(live, since))))
 
 
 @router.get(
@@ -43,6 +52,19 @@ async def decision(view: View, start: Place, end: Place, service: Service) -> Re
     return await done(
         service.look(id, lambda live: json_response(views.decision(live, service.store.records(id), start, end)))
     )
+
+
+@router.get(
+    "/{view}/export",
+    response_class=Response,
+    response_model=None,
+    responses=EXPORT | problems(404, 409),
+    operation_id="shared_export",
+    summary="The shared session as a file",
+)
+async def export(view: View, service: Service, format: Format = views.ExportFormat.JSON) -> Response:
+    id = await _id(service, view)
+    return await done(service.look(id, lambda live: export_response(live, format)))
 
 
 @router.get(

@@ -291,6 +291,12 @@ class Shared(BaseModel):
     path: str
 
 
+class Line(BaseModel):
+    start: int
+    end: int
+    speaker: str | None
+
+
 class SessionView(BaseModel):
     """A session as it is now."""
 
@@ -298,8 +304,9 @@ class SessionView(BaseModel):
     text_start: int = Field(description="Where the text that is kept starts; offsets count from the beginning.")
     sentences: int
     tokens: int
+    lines: list[Line] = Field(description="The sentences.")
     entities: list[Entity]
-    resolved_text: str
+    resolved_text: str | None = Field(description="Null unless all that is kept was asked for.")
     event: int
 
 

@@ -1,7 +1,7 @@
 """Sessions in one SQLite file, with a write-ahead log: the store of a single server.
 
-Every append is on the disk when it returns (``synchronous=FULL``). Writers take turns on one connection; readers use
-another, which never waits for them.
+Every append is on the disk when it returns (``synchronous=FULL``). Writers take turns on one connection, and what
+waits to be appended meanwhile is written at once; readers use another connection, which never waits for them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -51,7 +52,8 @@ CREATE TABLE snapshots (
 class SqliteStore:
     def __init__(self, path: str | Path) -> None:
         self._path = str(path)
-        self._write_lock, self._read_lock = Lock(), Lock()
+        self._write_lock, self._read_lock, self._waiting_lock = Lock(), Lock(), Lock()
+        self._waiting: list[_Append] = []
         try:
             # What people say is nobody else's business: the file is its owner's alone, and so are those beside it.
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -69,20 +71,28 @@ class SqliteStore:
         return bytes(self._session("head", id))
 
     def append(self, id: str, record: Record, now: float) -> None:
-        with self._writing() as db:
-            moved = db.execute(
-                "UPDATE sessions SET last = ?, used = max(used, ?) WHERE id = ? AND last = ? RETURNING key",
-                (record.number, now, id, record.number - 1),
-            ).fetchone()
-            if moved is None:
-                last = db.execute("SELECT last FROM sessions WHERE id = ?", (id,)).fetchone()
-                if last is None:
-                    raise missing(id)
-                raise OutOfOrder(f"record {record.number} came where {last[0] + 1} is the next")
-            db.execute(
-                "INSERT INTO records VALUES (?, ?, ?, ?, ?)",
-                (moved[0], record.number, record.sequence, record.command, record.answer),
-            )
+        mine = _Append(id, record, now)
+        with self._waiting_lock:
+            self._waiting.append(mine)
+        # Whoever comes first writes for all who wait: one flush of the disk is enough for them.
+        with self._write_lock:
+            if not mine.done:
+                with self._waiting_lock:
+                    batch, self._waiting = self._waiting, []
+                self._append_all(batch)
+        if mine.error is not None:
+            raise mine.error
+
+    def _append_all(self, batch: list[_Append]) -> None:
+        try:
+            with self._transaction() as db:
+                for one in batch:
+                    one.write(db)
+        except StoreFailed as error:
+            for one in batch:
+                one.error = error
+        for one in batch:
+            one.done = True
 
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
         key = self._session("key", id)
@@ -208,20 +218,54 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: all of it or nothing, on the disk when it ends."""
-        with self._write_lock:
+        with self._write_lock, self._transaction() as db:
+            yield db
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All of it or nothing, on the disk when it ends; for whoever holds the lock."""
+        try:
+            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                self._writer.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._writer
-                except BaseException:
-                    self._writer.execute("ROLLBACK")
-                    raise
-                self._writer.execute("COMMIT")
-            except sqlite3.Error as error:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise StoreFailed(f"{self._path}: SQLite can't write: {error}") from error
+                yield self._writer
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise StoreFailed(f"{self._path}: SQLite can't write: {error}") from error
+
+
+@dataclass(slots=True)
+class _Append:
+    """A record that waits to be written, and what became of it."""
+
+    id: str
+    record: Record
+    now: float
+    done: bool = False
+    error: Exception | None = None
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Into the current transaction; a record that can't be written there leaves it as it was."""
+        record = self.record
+        moved = db.execute(
+            "UPDATE sessions SET last = ?, used = max(used, ?) WHERE id = ? AND last = ? RETURNING key",
+            (record.number, self.now, self.id, record.number - 1),
+        ).fetchone()
+        if moved is not None:
+            db.execute(
+                "INSERT INTO records VALUES (?, ?, ?, ?, ?)",
+                (moved[0], record.number, record.sequence, record.command, record.answer),
+            )
+            return
+        last = db.execute("SELECT last FROM sessions WHERE id = ?", (self.id,)).fetchone()
+        if last is None:
+            self.error = missing(self.id)
+        else:
+            self.error = OutOfOrder(f"record {record.number} came where {last[0] + 1} is the next")
 
 
 def _key(db: sqlite3.Connection, id: str) -> int:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from enum import StrEnum
 from typing import Any
 
+from incoref.outputs.formats import SUFFIXES, OutputFormat
+from incoref.outputs.rendering import rendered
+from incoref.resolved import resolved_text
 from incoref.server.livesession import LiveSession
 from incoref.server.problems import NOT_FOUND, Refused
 from incoref.server.store import Record
@@ -14,25 +18,61 @@ from incoref.types import Document
 Json = dict[str, Any]
 
 
-def session_view(live: LiveSession) -> Json:
-    """What whoever may look at a session gets to see."""
+class ExportFormat(StrEnum):
+    """Formats that are one file and hold all that matters."""
+
+    JSON = "json"
+    CONLL = "conll"
+    HTML = "html"
+
+    @property
+    def suffix(self) -> str:
+        return SUFFIXES[OutputFormat(self.value)]
+
+    @property
+    def media_type(self) -> str:
+        return {"json": "application/json", "html": "text/html; charset=utf-8"}.get(self, "text/plain; charset=utf-8")
+
+
+def exported(live: LiveSession, format: ExportFormat) -> bytes:
+    document = live.session.document("incoref session")
+    # Half surrogates, which JSON escapes, have no other way into a file.
+    return rendered(document, OutputFormat(format.value)).encode("utf-8", "replace")
+
+
+def session_view(live: LiveSession, since: int = 0) -> Json:
+    """What whoever may look at a session gets to see: all that is kept, or what came from one sentence on."""
     session = live.session
+    document = session.document()
+    shift, first = session.text_start, session.sentences - len(document.sentences)
+    before = document.sentences[: max(0, since - first)]
+    place = before[-1].end if before else 0
+    entities = [
+        (entity, tuple(mention for mention in entity.mentions if mention.sentence >= since))
+        for entity in session.entities
+    ]
     return {
-        "text": session.text,
-        "text_start": session.text_start,
+        "text": document.text[place:],
+        "text_start": shift + place,
         "sentences": session.sentences,
         "tokens": session.tokens,
-        "entities": [entity.to_json() for entity in session.entities],
-        "resolved_text": session.resolved_text(),
+        "lines": [
+            {"start": sentence.start + shift, "end": sentence.end + shift, "speaker": sentence.speaker}
+            for sentence in document.sentences[len(before) :]
+        ],
+        "entities": [
+            replace(entity, mentions=mentions).to_json() for entity, mentions in entities if mentions or not since
+        ],
+        "resolved_text": resolved_text(document) if not since else None,
         "event": live.number,
     }
 
 
-def session_state(id: str, live: LiveSession) -> Json:
+def session_state(id: str, live: LiveSession, since: int = 0) -> Json:
     """What whoever has the session gets to see."""
     return {
         "id": id,
-        **session_view(live),
+        **session_view(live, since),
         "sequence": live.sequence,
         "options": asdict(live.session.options),
     }

@@ -1,0 +1,231 @@
+"""A server under load, against the bare library on the same cores: throughput, latency, memory, and no update lost.
+
+The server is a process of its own on this machine, with every feed on the disk before it is answered. Live sessions
+get turns of real dialogues round-robin; a session whose dialogue ends is deleted, and another one begins. Library and
+server read the same turns in alternation, so that other work on the machine holds up both alike, and must answer the
+same. The client runs on the same cores: what it costs is taken from the server.
+
+    python benchmarks/serving.py ../shared/corpora/mudoco
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import incoref
+
+Turn = tuple[str, str]
+Found = list[tuple[int, int, str]]
+
+
+def dialogues(folder: Path) -> Iterator[list[Turn]]:
+    """Turns with their speakers, over and over."""
+    found = []
+    for path in sorted(folder.glob("*.eval.jsonlines")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            data = json.loads(line)
+            turns = zip(data["sentences"], data["speakers"], strict=True)
+            found.append([(" ".join(words), speakers[0]) for words, speakers in turns if words])
+    random.Random(1).shuffle(found)
+    while True:
+        yield from found
+
+
+@dataclass
+class Seat:
+    """One live session in each of the two worlds, with the dialogue that it hears."""
+
+    turns: list[Turn] = field(default_factory=list)
+    fresh: bool = True
+    local: incoref.Session | None = None
+    remote: str = ""
+    expected: Found = field(default_factory=list)
+    heard: int = 0
+
+    def next_turn(self, source: Iterator[list[Turn]]) -> Turn:
+        self.fresh = not self.turns
+        if self.fresh:
+            self.turns = list(reversed(next(source)))
+        return self.turns.pop()
+
+
+class Connection:
+    """One kept-alive connection that speaks just enough HTTP."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._streams
+        data = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\ncontent-type: application/json\r\n"
+        writer.write(head.encode() + b"content-length: %d\r\n\r\n" % len(data) + data)
+        answer = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
+        content = await reader.readexactly(int(length[1])) if length else b""
+        if answer[9:10] != b"2":
+            raise RuntimeError(f"{method} {path}: {answer[:30]!r} {content!r}")
+        return json.loads(content) if content else {}
+
+
+class Server:
+    def __init__(self, folder: Path, workers: int | None) -> None:
+        command = [sys.executable, "-m", "incoref", "serve", "--port", "0", "--log-level", "warning"]
+        command += ["--store", f"sqlite:{folder / 'sessions.db'}", *(["--workers", str(workers)] if workers else [])]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        found = re.search(r"http://(\S+):(\d+)", self.process.stdout.readline())
+        assert found is not None, "the server did not start"
+        self.host, self.port = found[1], int(found[2])
+
+    @property
+    def megabytes(self) -> float:
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) / 1024
+
+    @property
+    def processor_seconds(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+
+
+class Benchmark:
+    def __init__(self, folder: Path, sessions: int, server: Server, clients: int, threads: int) -> None:
+        self.resolver = incoref.load()
+        self.source = dialogues(folder)
+        self.seats = [Seat() for _ in range(sessions)]
+        self.server, self.threads = server, threads
+        self.idle: asyncio.Queue[Connection] = asyncio.Queue()
+        for _ in range(clients):
+            self.idle.put_nowait(Connection(server.host, server.port))
+        self.wrong = 0
+
+    def bare(self, turns: list[Turn]) -> float:
+        """Seconds in which the library reads a turn of every session."""
+
+        def read(place: int) -> None:
+            seat, (text, speaker) = self.seats[place], turns[place]
+            if seat.fresh or seat.local is None:
+                seat.local = self.resolver.session()
+            updates = seat.local.say(text, speaker)
+            seat.expected = [(m.start, m.end, m.entity) for update in updates for m in update.mentions]
+
+        started = time.perf_counter()
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(read, range(len(turns))))
+        return time.perf_counter() - started
+
+    async def begin(self, seat: Seat) -> None:
+        connection = await self.idle.get()
+        if seat.remote:
+            await connection.ask("DELETE", f"/v1/sessions/{seat.remote}")
+        seat.remote, seat.heard = (await connection.ask("POST", "/v1/sessions"))["id"], 0
+        self.idle.put_nowait(connection)
+
+    async def tell(self, seat: Seat, turn: Turn, compare: bool = True) -> None:
+        connection = await self.idle.get()
+        body = {"text": turn[0], "speaker": turn[1], "sequence": seat.heard + 1}
+        answer = await connection.ask("POST", f"/v1/sessions/{seat.remote}/feed", body)
+        self.idle.put_nowait(connection)
+        seat.heard += 1
+        found = [(m["start"], m["end"], m["entity"]) for update in answer["updates"] for m in update["mentions"]]
+        self.wrong += answer["event"] != seat.heard or (compare and found != seat.expected)
+
+    async def served(self, turns: list[Turn]) -> float:
+        """Seconds in which the server reads a turn of every session, as fast as it can."""
+        await asyncio.gather(*(self.begin(seat) for seat in self.seats if seat.fresh))
+        started = time.perf_counter()
+        await asyncio.gather(*(self.tell(seat, turn) for seat, turn in zip(self.seats, turns, strict=True)))
+        return time.perf_counter() - started
+
+    async def latencies(self, turns: list[Turn], rate: float) -> list[float]:
+        """Seconds from when each request was due, at so many a second, at random distances."""
+        await asyncio.gather(*(self.begin(seat) for seat in self.seats if seat.fresh))
+        draw, found = random.Random(2), list[float]()
+        due = time.perf_counter()
+
+        async def one(seat: Seat, turn: Turn, at: float) -> None:
+            await asyncio.sleep(max(0.0, at - time.perf_counter()))
+            await self.tell(seat, turn, compare=False)
+            found.append(time.perf_counter() - at)
+
+        tasks = []
+        for seat, turn in zip(self.seats, turns, strict=True):
+            due += draw.expovariate(rate)
+            tasks.append(one(seat, turn, due))
+        await asyncio.gather(*tasks)
+        return found
+
+    async def run(self, rounds: int, slow_rounds: int) -> None:
+        count = len(self.seats)
+        bare, served = [], []
+        bare_work = served_work = 0.0
+        print("| round | library, turns/s | server, turns/s | server's memory, MB |\n|---|---|---|---|")
+        for number in range(rounds):
+            turns = [seat.next_turn(self.source) for seat in self.seats]
+            before = time.process_time()
+            bare.append(self.bare(turns))
+            bare_work += time.process_time() - before
+            before = self.server.processor_seconds
+            served.append(await self.served(turns))
+            served_work += self.server.processor_seconds - before
+            speeds = f"{count / bare[-1]:.1f} | {count / served[-1]:.1f}"
+            print(f"| {number + 1} | {speeds} | {self.server.megabytes:.0f} |", flush=True)
+        share = sum(bare) / sum(served)
+        rate = count * rounds / sum(served)
+        print(f"\nserver: {rate:.1f} turns/s, {100 * share:.0f}% of the library's {count * rounds / sum(bare):.1f}")
+        each = [1000 * work / (count * rounds) for work in (bare_work, served_work)]
+        print(f"processor time a turn: library {each[0]:.1f} ms, server {each[1]:.1f} ms")
+        found = []
+        for _ in range(slow_rounds):
+            turns = [seat.next_turn(self.source) for seat in self.seats]
+            found += await self.latencies(turns, rate / 2)
+        marks = statistics.quantiles(found, n=100)
+        print(f"at {rate / 2:.1f} turns/s: p50 {1000 * marks[49]:.1f} ms, p99 {1000 * marks[98]:.1f} ms, ", end="")
+        print(f"p99 / p50 = {marks[98] / marks[49]:.1f}; memory {self.server.megabytes:.0f} MB")
+        print(f"wrong or lost answers: {self.wrong} of {count * (rounds + slow_rounds)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path, help="with the dialogues, *.eval.jsonlines")
+    parser.add_argument("--sessions", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--slow-rounds", type=int, default=2)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--workers", type=int, help="of the server; its default when not given")
+    arguments = parser.parse_args()
+    threads = os.cpu_count() or 1
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(Path(folder), arguments.workers)
+        try:
+            benchmark = Benchmark(arguments.folder, arguments.sessions, server, arguments.clients, threads)
+            asyncio.run(benchmark.run(arguments.rounds, arguments.slow_rounds))
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+// Chains light up: by pointer, by keyboard, or because someone holds one. Links are drawn between the mentions in sight.
+
+import { called } from "./text.js";
+import { mentionAt } from "./transcript.js";
+
+const HINT = "Point at a mention to see its chain; click it to see the decision.";
+const MOST_LINKS = 80;
+const SVG = "http://www.w3.org/2000/svg";
+
+export class Chains {
+  #text; #root; #about; #links; #rows; #open;
+  #lit = null; #held = null; #stop = null;
+
+  // `rows` marks the entity in the list; `open` shows the decision on a mention.
+  constructor({ text, root, about, links, rows, open }) {
+    this.#text = text;
+    this.#root = root;
+    this.#about = about;
+    this.#links = links;
+    this.#rows = rows;
+    this.#open = open;
+    root.addEventListener("pointerover", (event) => {
+      const mention = event.pointerType === "touch" ? null : mentionAt(event.target);
+      if (mention) this.light(mention.entity, mention); else this.#back();
+    });
+    root.addEventListener("pointerleave", () => this.#back());
+    root.addEventListener("focusin", (event) => {
+      const mention = mentionAt(event.target);
+      if (mention) this.light(mention.entity, mention);
+    });
+    root.addEventListener("focusout", () => this.#back());
+    root.addEventListener("click", (event) => this.#choose(event));
+    root.addEventListener("keydown", (event) => this.#key(event));
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.hold(null); });
+    new ResizeObserver(() => this.#draw()).observe(root);
+    document.addEventListener("scroll", () => this.#draw(), { passive: true });
+    this.#describe(null, null);
+  }
+
+  clear() {
+    this.#lit = this.#held = this.#stop = null;
+    this.#root.classList.remove("lit");
+    this.#describe(null, null);
+    this.#draw();
+  }
+
+  light(id, mention = null) {
+    if (this.#lit !== id) {
+      this.#mark(this.#lit, false);
+      this.#mark(id, true);
+      this.#lit = id;
+      this.#root.classList.toggle("lit", id !== null);
+      this.#draw();
+    }
+    this.#describe(id, mention);
+  }
+
+  // Keep a chain lit.
+  hold(id) {
+    this.#held = id;
+    this.light(id);
+  }
+
+  leave() { this.#back(); }
+
+  // The text has changed.
+  refresh() {
+    if (this.#lit !== null && !this.#text.entities.has(this.#lit)) this.clear();
+    if (this.#lit !== null) this.#mark(this.#lit, true);
+    if (!this.#stop?.element.isConnected) {
+      const first = this.#text.sentences.find(({ mentions }) => mentions.length)?.mentions[0];
+      this.#stop = null;
+      if (first) this.#rest(first);
+    }
+    this.#draw();
+  }
+
+  // Go to a mention, as if it had been reached by keyboard.
+  visit(mention) {
+    this.#rest(mention);
+    mention.element.scrollIntoView({ block: "center" });
+    mention.element.focus({ preventScroll: true });
+  }
+
+  #back() { this.light(this.#held); }
+
+  #mark(id, on) {
+    const entity = id === null ? null : this.#text.entities.get(id);
+    for (const { element } of entity?.mentions ?? []) element.classList.toggle("on", on);
+    if (entity) this.#rows(id, on);
+  }
+
+  #choose(event) {
+    const mention = mentionAt(event.target);
+    if (!mention) { this.hold(null); return; }
+    this.#rest(mention);
+    this.#open(mention);
+  }
+
+  // One mention can be reached with Tab; arrows go on from there.
+  #rest(mention) {
+    if (this.#stop) this.#stop.element.tabIndex = -1;
+    mention.element.tabIndex = 0;
+    this.#stop = mention;
+  }
+
+  #key(event) {
+    const mention = mentionAt(event.target);
+    if (!mention) return;
+    const chain = this.#text.entities.get(mention.entity).mentions;
+    const along = chain.indexOf(mention);
+    if (event.key === "Enter" || event.key === " ") this.#open(mention);
+    else {
+      const next = {
+        ArrowRight: () => this.#beside(mention, 1), ArrowLeft: () => this.#beside(mention, -1),
+        ArrowDown: () => chain[along + 1], ArrowUp: () => chain[along - 1],
+      }[event.key];
+      if (!next) return;
+      const found = next();
+      if (found) { this.#rest(found); found.element.focus(); }
+    }
+    event.preventDefault();
+  }
+
+  #beside(mention, step) {
+    const { sentences } = this.#text;
+    let number = mention.sentence - sentences[0].number;
+    const found = sentences[number].mentions.indexOf(mention) + step;
+    if (sentences[number].mentions[found]) return sentences[number].mentions[found];
+    do number += step; while (sentences[number] && !sentences[number].mentions.length);
+    return sentences[number]?.mentions.at(step > 0 ? 0 : -1);
+  }
+
+  #describe(id, mention) {
+    const entity = id === null ? null : this.#text.entities.get(id);
+    if (!entity) { this.#about.textContent = this.#text.sentences.length ? HINT : ""; return; }
+    const name = document.createElement("b");
+    name.textContent = called(entity);
+    const facts = [entity.type ?? ""];
+    const place = mention ? entity.mentions.indexOf(mention) : -1;
+    if (place < 0) facts.push(entity.mentions.length === 1 ? "1 mention" : `${entity.mentions.length} mentions`);
+    else {
+      facts.push(`mention ${place + 1} of ${entity.mentions.length}`);
+      if (mention.confidence != null) facts.push(`${mention.new ? "new" : "linked"} with ${percent(mention.confidence)}`);
+    }
+    this.#about.replaceChildren(name, ` · ${facts.filter(Boolean).join(" · ")}`);
+  }
+
+  #draw() {
+    const entity = this.#lit === null ? null : this.#text.entities.get(this.#lit);
+    if (!entity || entity.mentions.length < 2) { this.#links.replaceChildren(); return; }
+    const frame = this.#root.getBoundingClientRect();
+    const boxes = inSight(entity.mentions).map(({ element }) => {
+      const box = element.getClientRects()[0] ?? element.getBoundingClientRect();
+      return { x: box.left + box.width / 2 - frame.left, top: box.top - frame.top, bottom: box.bottom - frame.top };
+    });
+    const paths = boxes.slice(1).map((to, i) => path(boxes[i], to, frame.width));
+    const drawn = document.createElementNS(SVG, "path");
+    drawn.setAttribute("d", paths.join(" "));
+    drawn.setAttribute("class", `c${Number(entity.id) % 6}`);
+    this.#links.replaceChildren(drawn);
+  }
+}
+
+export const percent = (probability) => `${Math.round(100 * probability)}%`;
+
+// The mentions around the window: of a long chain not all are drawn.
+function inSight(mentions) {
+  const above = (mention) => mention.element.getBoundingClientRect().bottom < -innerHeight / 2;
+  let low = 0, high = mentions.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (above(mentions[middle])) low = middle + 1; else high = middle;
+  }
+  const from = Math.max(0, low - 1);
+  const found = [];
+  for (const mention of mentions.slice(from, from + MOST_LINKS)) {
+    found.push(mention);
+    if (mention.element.getBoundingClientRect().top > 1.5 * innerHeight) break;
+  }
+  return found;
+}
+
+// On one line an arch above it; from line to line a curve through the space between.
+function path(from, to, width) {
+  if (Math.abs(from.top - to.top) < 8) {
+    const height = Math.min(22, 8 + Math.abs(to.x - from.x) / 12);
+    return `M${from.x} ${from.top}C${from.x} ${from.top - height} ${to.x} ${to.top - height} ${to.x} ${to.top}`;
+  }
+  const middle = Math.max(12, (to.top - from.bottom) / 2);
+  const sway = Math.abs(from.x - to.x) < 24 ? Math.min(60, width / 8) : 0;
+  return `M${from.x} ${from.bottom}C${from.x - sway} ${from.bottom + middle} ${to.x - sway} ${to.top - middle} ${to.x} ${to.top}`;
+}

@@ -1,0 +1,182 @@
+// A session on the server, followed as it changes: what it knows is asked for from the first unknown sentence on.
+// Changes are sent one after the other, under sequence numbers, until they are answered. Knows no page.
+
+import { Problem, wait } from "./api.js";
+
+const OPTIONS = { trace: true, runners_up: 4, undo: 100 };
+const PIECE = 1_000;
+const FIRST_PAUSE = 250, LONGEST_PAUSE = 3_000;
+const NOTHING = 0, MORE = 1, ALL = 2;
+const AT_REST = 3;    // between two looks, so many times what the last one took: reading comes first
+
+export class Session {
+  #api; #hear; #closed = new AbortController();
+  #queue = Promise.resolve();
+  #wanted = NOTHING; #looking = null;
+  #synced = 0; #all = 0;
+
+  // `hear` has: state(name), which is live, away or gone; begun(id); changed(answer, since); refused(error).
+  constructor(api, hear, { id = null, view = null } = {}) {
+    this.#api = api;
+    this.#hear = hear;
+    this.id = id;
+    this.view = view;
+    this.sequence = 0;
+    this.sentences = 0;
+    if (id !== null || view !== null) this.opened = this.#open();
+  }
+
+  get path() { return this.view === null ? `/v1/sessions/${this.id}` : `/v1/shared/${this.view}`; }
+  get closed() { return this.#closed.signal.aborted; }
+
+  close() { this.#closed.abort(); }
+
+  // Running text; with `ends`, the sentence ends with it whatever follows.
+  feed(text, speaker, { ends = false } = {}) {
+    const fed = this.#send("POST", "/feed", { text, speaker: speaker || null, final: false });
+    return ends ? fed.then(() => this.flush()) : fed;
+  }
+
+  say(text, speaker) { return this.#send("POST", "/feed", { text, speaker: speaker || null }); }
+  flush() { return this.#send("POST", "/flush", {}); }
+  undo() { return this.#send("POST", "/undo", {}); }
+  rename(entity, name) { return this.#send("PATCH", `/entities/${encodeURIComponent(entity)}`, { name }); }
+  merge(entity, other) { return this.#send("POST", `/entities/${encodeURIComponent(entity)}/merge`, { other }); }
+
+  // A long text in pieces, each cut after a space if there is one. `told(done, all)` may answer false to stop.
+  async pour(text, speaker, told) {
+    for (let place = 0; place < text.length;) {
+      let end = Math.min(text.length, place + PIECE);
+      if (end < text.length) {
+        const space = text.lastIndexOf(" ", end);
+        if (space > place) end = space + 1;
+        else if (/[\ud800-\udbff]/.test(text[end - 1])) end -= 1;
+      }
+      await this.feed(text.slice(place, end), speaker);
+      place = end;
+      if (told(place, text.length) === false) break;
+    }
+    await this.flush();
+  }
+
+  decision(start, end) { return this.#api.json(`${this.path}/decision?start=${start}&end=${end}`); }
+  export(format) { return this.#api.fetch(`${this.path}/export?format=${format}`); }
+  share() { return this.#api.json(`${this.path}/share`, { method: "POST" }); }
+  unshare() { return this.#api.fetch(`${this.path}/share`, { method: "DELETE" }); }
+
+  // All that was asked for has been told to `hear`.
+  async settled() {
+    await this.#queue;
+    while (this.#looking) await this.#looking;
+  }
+
+  // Ask what the session knows: all of it, or what came after the last known sentence.
+  #look(wanted) {
+    this.#wanted = Math.max(this.#wanted, wanted);
+    this.#looking ??= this.#lookUntilDone().finally(() => { this.#looking = null; });
+    return this.#looking;
+  }
+
+  async #lookUntilDone() {
+    while (this.#wanted !== NOTHING && !this.closed) {
+      const since = this.#wanted === ALL ? 0 : this.sentences, begun = performance.now();
+      this.#wanted = NOTHING;
+      let answer;
+      try {
+        answer = await this.#patiently(() => this.#api.json(`${this.path}?since=${since}`));
+      } catch (error) {
+        this.#fail(error);
+        return;
+      }
+      if (this.closed) return;
+      if (answer.sentences < since) { this.#wanted = ALL; continue; }
+      this.#synced = answer.event;
+      if (!since) this.#all = answer.event;
+      this.sentences = answer.sentences;
+      this.sequence = Math.max(this.sequence, answer.sequence ?? 0);
+      await this.#hear.changed(answer, since);
+      if (this.#wanted !== NOTHING) await wait(AT_REST * Math.min(300, performance.now() - begun));
+    }
+  }
+
+  async #open() {
+    await this.#look(ALL);
+    if (!this.closed) this.#follow();
+  }
+
+  // Events say that something changed, whoever changed it.
+  async #follow() {
+    let pause = FIRST_PAUSE;
+    while (!this.closed) {
+      try {
+        const options = {
+          signal: this.#closed.signal,
+          opened: () => { pause = FIRST_PAUSE; this.#hear.state("live"); },
+        };
+        for await (const event of this.#api.events(`${this.path}/events?after=${this.#synced}`, options)) {
+          if (event.name === "end") { this.#fail(new Problem(404, {})); return; }
+          if (event.name === "updates") {
+            if (event.id > this.#synced) this.#look(MORE);
+          } else if (event.id > this.#all || event.name === "reset") this.#look(ALL);
+        }
+      } catch (error) {
+        if (this.closed) return;
+        if (error instanceof Problem && !error.passing) { this.#fail(error); return; }
+      }
+      if (this.closed) return;
+      this.#hear.state("away");
+      await wait(pause);
+      pause = Math.min(LONGEST_PAUSE, 2 * pause);
+    }
+  }
+
+  async #begin() {
+    const { id } = await this.#patiently(() => this.#api.json("/v1/sessions", { method: "POST", body: { options: OPTIONS } }));
+    if (this.closed) throw new Error("another session was begun");
+    this.id = id;
+    this.#hear.begun(id);
+    this.opened = this.#open();
+    await this.opened;
+  }
+
+  #send(method, place, body) {
+    const sent = this.#queue.then(async () => {
+      if (this.id === null) await this.#begin();
+      await this.opened;
+      let sequence = ++this.sequence;
+      return this.#patiently(async () => {
+        try {
+          return await this.#api.json(this.path + place, { method, body: { ...body, sequence } });
+        } catch (error) {
+          // Another page has written to the session: this request was not carried out under its number.
+          if (!(error instanceof Problem && error.is("sequence-conflict"))) throw error;
+          sequence = this.sequence = error.told.last + 1;
+          throw new Problem(503, error.told, 0);
+        }
+      });
+    });
+    this.#queue = sent.catch((error) => this.#fail(error));
+    return sent;
+  }
+
+  // Again and again while the server can't be reached or has too much to do.
+  async #patiently(ask) {
+    for (let pause = FIRST_PAUSE; ; pause = Math.min(LONGEST_PAUSE, 2 * pause)) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (this.closed || (error instanceof Problem && !error.passing)) throw error;
+        if (!(error instanceof Problem)) this.#hear.state("away");
+        await wait(Math.max(pause, 1000 * (error.retryAfter ?? 0)));
+      }
+    }
+  }
+
+  #fail(error) {
+    if (this.closed) return;
+    if (error instanceof Problem && error.status === 404 && !error.message.includes("mention")) {
+      this.close();
+      this.#hear.state("gone");
+    } else this.#hear.refused(error);
+  }
+}
