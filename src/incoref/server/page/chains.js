@@ -72,6 +72,7 @@ export class Chains {
       this.#stop = null;
       if (first) this.#rest(first);
     }
+    if (this.#lit === null) this.#describe(null, null);
     this.#draw();
   }
 

@@ -20,14 +20,17 @@ export class Transcript {
     this.#parts = [];
   }
 
+  // Keep so many sentences.
   cut(count) {
     for (const { element, block, before, label } of this.#parts.splice(count)) {
       for (const node of [element, before, label]) node?.remove();
       if (!block.querySelector(".s")) block.remove();
     }
+    this.wait("");
   }
 
   add(sentence) {
+    this.wait("");
     const last = this.#parts.at(-1);
     const turn = sentence.speaker !== (last ? last.speaker : null);
     const breaks = sentence.before.split("\n").length - 1;
@@ -36,16 +39,18 @@ export class Transcript {
     const label = turn && sentence.speaker ? speaker(sentence.speaker) : null;
     const before = isNew ? null : document.createTextNode(sentence.before);
     const element = marked(sentence);
-    this.#pending.remove();
     block.append(...[label, before, element].filter(Boolean));
     this.#parts.push({ element, block, before, label, speaker: sentence.speaker });
   }
 
   // Text that has not come to the end of a sentence.
   wait(text) {
-    this.#pending.textContent = text ? ` ${text}` : "";
-    const block = this.#parts.at(-1)?.block ?? (text ? this.#newBlock(false) : null);
-    block?.append(this.#pending);
+    const around = this.#pending.parentElement;
+    this.#pending.remove();
+    if (around && !around.hasChildNodes()) around.remove();
+    if (!text) return;
+    this.#pending.textContent = ` ${text}`;
+    (this.#parts.at(-1)?.block ?? this.#newBlock(false)).append(this.#pending);
   }
 
   element(number) { return this.#parts[number]?.element; }
