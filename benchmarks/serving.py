@@ -70,10 +70,12 @@ class Connection:
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._used = 0.0
 
     async def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        if self._streams is None:
+        if self._streams is None or time.monotonic() - self._used > 30:  # longer than this, the server may hang up
             self._streams = await asyncio.open_connection(self._host, self._port)
+        self._used = time.monotonic()
         reader, writer = self._streams
         data = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\nhost: {self._host}\r\ncontent-type: application/json\r\n"

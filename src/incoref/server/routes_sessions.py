@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
+from incoref.outputs.formats import SUFFIXES, OutputFormat
 from incoref.server import schemas, views
 from incoref.server.commands import (
     Command,
@@ -22,7 +23,6 @@ from incoref.server.commands import (
     Undo,
 )
 from incoref.server.events import events
-from incoref.server.livesession import LiveSession
 from incoref.server.problems import INVALID, Refused
 from incoref.server.routing import (
     Id,
@@ -52,21 +52,12 @@ Since = Annotated[
         description="Only what came from this sentence on: its text, and the entities with mentions there.",
     ),
 ]
-Format = Annotated[views.ExportFormat, Query(description="As `incoref resolve --format` writes it.")]
 EVENT_STREAM = described(
     200,
     "One event a change, named `updates` or after what was asked (`undo`, `merge`, …), with the answer as its data. "
     "`reset`: what came before is erased; ask for the state. `end`: the session was deleted.",
     "text/event-stream",
 )
-
-EXPORT = described(200, "With all entities, also those of one mention.", "application/octet-stream")
-
-
-def export_response(live: LiveSession, format: views.ExportFormat) -> Response:
-    # Never shown by the browser as a page of this server: it is a file to keep.
-    headers = {"content-disposition": f'attachment; filename="incoref{format.suffix}"'}
-    return Response(views.exported(live, format), media_type=format.media_type, headers=headers)
 
 
 def command_of(request: schemas.FeedRequest) -> Command:
@@ -260,16 +251,31 @@ async def document(id: Id, service: Service, singletons: bool = True) -> Respons
     )
 
 
+ExportFormat = Annotated[
+    Literal["json", "conll", "conllu", "conllua", "html", "text", "resolved"],
+    Query(description="As incoref resolve."),
+]
+EXPORTED = described(200, "A file to keep.", "application/json") | problems(404, 409)
+
+
 @router.get(
     "/{id}/export",
     response_class=Response,
     response_model=None,
-    responses=EXPORT | problems(404, 409),
+    responses=EXPORTED,
     operation_id="export",
-    summary="The session as a file",
+    summary="The session in a format of its own",
 )
-async def export(id: Id, service: Service, format: Format = views.ExportFormat.JSON) -> Response:
-    return await done(service.look(id, lambda live: export_response(live, format)))
+async def export(id: Id, service: Service, format: ExportFormat = "json") -> Response:
+    return await export_response(service, id, format)
+
+
+async def export_response(service: Service, id: str, format: str) -> Response:
+    wanted = OutputFormat(format)
+    data = await done(service.look(id, lambda live: views.export(live, wanted)))
+    # To be kept, not shown: a page of ours is shown under a policy that lets none of its own scripts run.
+    name = {"content-disposition": f'attachment; filename="session{SUFFIXES[wanted]}"'}
+    return Response(data, headers=name, media_type=views.EXPORTS[wanted])
 
 
 @router.get(

@@ -11,9 +11,9 @@ from fastapi.responses import StreamingResponse
 from incoref.server import schemas, views
 from incoref.server.routes_sessions import (
     EVENT_STREAM,
-    EXPORT,
+    EXPORTED,
     After,
-    Format,
+    ExportFormat,
     Place,
     Since,
     event_response,
@@ -58,13 +58,12 @@ async def decision(view: View, start: Place, end: Place, service: Service) -> Re
     "/{view}/export",
     response_class=Response,
     response_model=None,
-    responses=EXPORT | problems(404, 409),
+    responses=EXPORTED,
     operation_id="shared_export",
-    summary="The shared session as a file",
+    summary="The session in a format of its own",
 )
-async def export(view: View, service: Service, format: Format = views.ExportFormat.JSON) -> Response:
-    id = await _id(service, view)
-    return await done(service.look(id, lambda live: export_response(live, format)))
+async def export(view: View, service: Service, format: ExportFormat = "json") -> Response:
+    return await export_response(service, await _id(service, view), format)
 
 
 @router.get(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from enum import StrEnum
 from typing import Any
 
-from incoref.outputs.formats import SUFFIXES, OutputFormat
+from incoref.outputs.formats import OutputFormat
 from incoref.outputs.rendering import rendered
 from incoref.resolved import resolved_text
 from incoref.server.livesession import LiveSession
@@ -16,28 +15,6 @@ from incoref.server.store import Record
 from incoref.types import Document
 
 Json = dict[str, Any]
-
-
-class ExportFormat(StrEnum):
-    """Formats that are one file and hold all that matters."""
-
-    JSON = "json"
-    CONLL = "conll"
-    HTML = "html"
-
-    @property
-    def suffix(self) -> str:
-        return SUFFIXES[OutputFormat(self.value)]
-
-    @property
-    def media_type(self) -> str:
-        return {"json": "application/json", "html": "text/html; charset=utf-8"}.get(self, "text/plain; charset=utf-8")
-
-
-def exported(live: LiveSession, format: ExportFormat) -> bytes:
-    document = live.session.document("incoref session")
-    # Half surrogates, which JSON escapes, have no other way into a file.
-    return rendered(document, OutputFormat(format.value)).encode("utf-8", "replace")
 
 
 def session_view(live: LiveSession, since: int = 0) -> Json:
@@ -78,6 +55,23 @@ def session_state(id: str, live: LiveSession, since: int = 0) -> Json:
     }
 
 
+EXPORTS = {
+    OutputFormat.JSON: "application/json",
+    OutputFormat.CONLL: "text/plain",
+    OutputFormat.CONLLU: "text/plain",
+    OutputFormat.CONLLUA: "text/plain",
+    OutputFormat.HTML: "text/html",
+    OutputFormat.TEXT: "text/plain",
+    OutputFormat.RESOLVED: "text/plain",
+}
+"""Formats in which a session can be taken away, and their media types."""
+
+
+def export(live: LiveSession, format: OutputFormat) -> bytes:
+    """The session as ``incoref resolve`` would write it, with entities of one mention."""
+    return rendered(live.session.document("session"), format).encode("utf-8", "replace")
+
+
 def decision(live: LiveSession, records: list[Record], start: int, end: int) -> Json:
     """How the mention from ``start`` to ``end`` was found, and whom else it might have meant."""
     session = live.session
@@ -93,7 +87,6 @@ def decision(live: LiveSession, records: list[Record], start: int, end: int) -> 
     if entity is None or mention is None:
         raise Refused(NOT_FOUND, f"the session has no mention from {start} to {end}")
     names = {known.id: known.name for known in session.entities}
-    steps = _steps(records, mention.sentence)
     told = mention.to_json()
     return {
         "mention": {**told, "new": bool(mention.new)},
@@ -111,7 +104,7 @@ def decision(live: LiveSession, records: list[Record], start: int, end: int) -> 
             ),
         ],
         "tokens": _tokens(session.document(), session.text_start, mention.tokens[0], start),
-        "trace": _with_stacks(steps),
+        "trace": _steps(records, mention.sentence),
     }
 
 
@@ -120,22 +113,24 @@ def _steps(records: list[Record], sentence: int) -> list[Json]:
     wanted = b'"sentence": %d,' % sentence
     for record in reversed(records):
         if wanted in record.answer:
-            for update in json.loads(record.answer).get("updates", ()):
-                if update["sentence"] == sentence:
-                    found: list[Json] = update.get("trace", [])
-                    return found
+            updates = json.loads(record.answer).get("updates", ())
+            if any(update["sentence"] == sentence for update in updates):
+                return _with_stacks([update for update in updates if update["sentence"] <= sentence])
     return []
 
 
-def _with_stacks(steps: list[Json]) -> list[Json]:
+def _with_stacks(updates: list[Json]) -> list[Json]:
+    """The steps of the last one, with the stack before each: it goes on where sentences are read together."""
     stack: list[int] = []
-    told = []
-    for step in steps:
-        told.append({**step, "stack": list(stack)})
-        if step["action"] == "PUSH":
-            stack.append(step["token"])
-        elif step["action"] == "POP":
-            stack.pop()
+    told: list[Json] = []
+    for update in updates:
+        told = []
+        for step in update.get("trace", ()):
+            told.append({**step, "stack": list(stack)})
+            if step["action"] == "PUSH":
+                stack.append(step["token"])
+            elif step["action"] == "POP" and stack:
+                stack.pop()
     return told
 
 

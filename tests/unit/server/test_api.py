@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
+from incoref.outputs import OutputFormat, rendered
 from incoref.outputs.jsonable import document_json
 from incoref.resolver import Resolver
 from incoref.server.app import create_app
@@ -181,6 +182,30 @@ def test_the_decision_on_a_mention(api: TestClient) -> None:
         elif step["action"] == "POP":
             assert following["stack"] == step["stack"][:-1]
     problem(api.get(f"{path}/decision", params={"start": 0, "end": 999}), 404, "not-found")
+
+
+@pytest.mark.parametrize("format", ["json", "conll", "conllu", "conllua", "html", "text", "resolved"])
+def test_exports_are_those_of_the_command(api: TestClient, resolver: Resolver, format: str) -> None:
+    path = begun(api)
+    api.post(f"{path}/feed", json={"text": TEXT, "speaker": "Carl"})
+    local = resolver.session()
+    local.say(TEXT, "Carl")
+    view = api.post(f"{path}/share").json()["path"]
+    for place in (path, view):
+        answer = api.get(f"{place}/export", params={"format": format})
+        assert answer.status_code == 200
+        assert answer.text == rendered(local.document("session"), OutputFormat(format))
+        assert answer.headers["content-disposition"].startswith("attachment")
+    problem(api.get(f"{path}/export", params={"format": "brat"}), 422, "invalid")
+
+
+def test_a_decision_in_a_block_of_sentences(api: TestClient) -> None:
+    path = begun(api, trace=True, setting="k=3")
+    answer = api.post(f"{path}/feed", json={"text": "Anna saw Carl . He met the old man . She left the city ."})
+    for update in answer.json()["updates"]:
+        for mention in update["mentions"]:
+            place = {"start": mention["start"], "end": mention["end"]}
+            assert api.get(f"{path}/decision", params=place).json()["mention"]["text"] == mention["text"]
 
 
 def test_a_shared_view_shows_and_does_nothing_else(api: TestClient) -> None:
