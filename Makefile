@@ -10,6 +10,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 demo: $(VENV)/.installed
 	@mkdir -p build/demo
 	$(BIN)/incoref resolve examples/story.txt
+	$(BIN)/incoref resolve examples/story.txt -o build/demo/story.html
+	@echo "build/demo/story.html: open it in a browser to point at chains and replay the story"
+	printf 'Ines: I called Omar.\nOmar: You woke me.\n' | $(BIN)/incoref stream --speakers
+	$(BIN)/incoref trace "Auto workers ended their strike."
 	$(BIN)/incoref corpus stats examples/scoring/key.conll
 	$(BIN)/incoref convert examples/scoring/response.conll build/demo/response.conllu
 	$(BIN)/incoref score examples/scoring/key.conll build/demo/response.conllu

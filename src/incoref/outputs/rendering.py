@@ -22,8 +22,9 @@ _CORPUS_NAMES = {
 }
 
 
-def rendered(document: Document, format: OutputFormat) -> str:
+def rendered(document: Document, format: OutputFormat | str) -> str:
     """A document in a format that is one file; the last line ends in a line break."""
+    format = OutputFormat(format)
     if format is OutputFormat.TEXT:
         parts = ["".join(text for text, _ in marked_text(document)), *plain_rows(document)]
         return "\n".join((parts[0], "", *parts[1:], "")) if document.entities else f"{parts[0]}\n"
