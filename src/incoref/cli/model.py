@@ -63,7 +63,7 @@ def evaluate(
     loaded = Model.load(model, threads)
     scorer = Scorer(drop_singletons=drop_singletons)
     tokens, seconds = 0, 0.0
-    for document in _with_progress(_read(corpus, format, documents), "evaluating"):
+    for document in _with_progress(read_documents(corpus, format, documents), "evaluating"):
         started = time.perf_counter()
         predicted = reading.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
         seconds += time.perf_counter() - started
@@ -118,7 +118,7 @@ def predict(
     loaded = Model.load(model, threads)
 
     def predicted() -> Iterator[Document]:
-        for document in _with_progress(_read(corpus, format, documents), "predicting"):
+        for document in _with_progress(read_documents(corpus, format, documents), "predicting"):
             found = reading.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
             yield found if singletons else replace(found, entities=tuple(e for e in found.entities if len(e) > 1))
 
@@ -172,7 +172,8 @@ def export(
         )
 
 
-def _read(paths: list[Path], format: str | None, listed: Path | None) -> list[Document]:
+def read_documents(paths: list[Path], format: str | None, listed: Path | None) -> list[Document]:
+    """The documents of the files, or those of them that a file lists, in its order."""
     from incoref import corpora
 
     found = [document for path in paths for document in corpora.read(path, format)]

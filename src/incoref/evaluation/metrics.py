@@ -118,6 +118,15 @@ class Scorer:
         self.repeated_in_key += other.repeated_in_key
         self.repeated_in_response += other.repeated_in_response
 
+    @property
+    def counts(self) -> dict[str, tuple[float, float, float, float]]:
+        """Part and whole of recall, part and whole of precision, of each metric but BLANC: they add up."""
+        return {
+            name: (counts.recall_part, counts.recall_whole, counts.precision_part, counts.precision_whole)
+            for name, counts in self._counts.items()
+            if not name.startswith("blanc_")
+        }
+
     def result(self) -> Result:
         """The figures over all documents so far: sums first, then ratios, as the reference scorer does."""
         plain = {name: counts.score() for name, counts in self._counts.items() if not name.startswith("blanc_")}

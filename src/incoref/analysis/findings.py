@@ -1,0 +1,128 @@
+"""What an analysis found: tables, plots and bare figures as values, and as JSON both ways.
+
+Every row and series says whether its figures were measured or are quoted, and from where. Knows no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    cells: tuple[Cell, ...]
+    quoted: bool = False
+    """Whether the figures are somebody else's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of as many cells as there are columns; the first cell names the row."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+    digits: int = 1
+    """Decimal places of figures that are not whole numbers."""
+
+    def texts(self) -> list[list[str]]:
+        """The cells as people read them, below the names of the columns."""
+        return [list(self.columns), *([shown(cell, self.digits) for cell in row.cells] for row in self.rows)]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of a plot, or the bars of one colour."""
+
+    label: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    """Ends of the intervals around y, if there are any."""
+    high: tuple[float, ...] = ()
+    quoted: bool = False
+    points: bool = False
+    """Whether points are shown that no line connects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    title: str
+    x_label: str
+    y_label: str
+    series: tuple[Series, ...]
+    kind: Literal["lines", "bars", "intervals"] = "lines"
+    categories: tuple[str, ...] = ()
+    """Names of x = 0, 1, 2 … in bars and intervals."""
+    log: bool = False
+    """Whether both axes are logarithmic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    analysis: str
+    title: str
+    tables: tuple[Table, ...]
+    plots: tuple[Plot, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the figures depend on: data, systems, options, seeds."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Figures that programs want and tables don't show, or not as exactly."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Further files by the end of their name: pages, sections of a model card."""
+
+    def to_json(self) -> dict[str, Any]:
+        found = asdict(self)
+        del found["pages"]
+        return found
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Findings:
+        return cls(
+            analysis=data["analysis"],
+            title=data["title"],
+            tables=tuple(_table(table) for table in data["tables"]),
+            plots=tuple(_plot(plot) for plot in data["plots"]),
+            settings=data["settings"],
+            values=data["values"],
+        )
+
+
+def shown(cell: Cell, digits: int) -> str:
+    """A cell as people read it."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    return f"{cell:,}" if isinstance(cell, int) else f"{cell:,.{digits}f}"
+
+
+def row(*cells: Cell, quoted: bool = False) -> Row:
+    return Row(cells, quoted)
+
+
+def series(label: str, x: Sequence[float], y: Sequence[float], **more: Any) -> Series:
+    return Series(label, tuple(x), tuple(y), **more)
+
+
+def _table(data: Mapping[str, Any]) -> Table:
+    rows = tuple(Row(tuple(row["cells"]), row["quoted"]) for row in data["rows"])
+    return Table(data["title"], tuple(data["columns"]), rows, data["note"], data["digits"])
+
+
+def _plot(data: Mapping[str, Any]) -> Plot:
+    lines = tuple(
+        Series(
+            each["label"],
+            *(tuple(each[name]) for name in ("x", "y", "low", "high")),
+            quoted=each["quoted"],
+            points=each["points"],
+        )
+        for each in data["series"]
+    )
+    return Plot(**{**data, "series": lines, "categories": tuple(data["categories"])})

@@ -1,0 +1,138 @@
+"""Plots as PNG and SVG: one figure an analysis, a panel a plot. Needs matplotlib, which is imported when drawing.
+
+What is quoted is drawn dashed and thin, what was measured solid; every series has its mark besides its colour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from incoref.analysis.findings import Plot, Series
+from incoref.errors import IncorefError, MissingExtra
+
+_COLOURS = ("#1f5fa8", "#c4501b", "#2c7d4f", "#8a3f93", "#8c6d1f", "#3a3f47", "#c2336b")
+_MARKS = "osD^vP*"
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e3e5e8",
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "svg.hashsalt": "incoref",
+}
+
+
+def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:
+    """Write the figure of an analysis."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "eval", "Drawing plots") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    columns = min(2, len(plots))
+    rows = math.ceil(len(plots) / columns)
+    with matplotlib.rc_context(_STYLE):
+        figure, panels = pyplot.subplots(
+            rows, columns, figsize=(6.4 * columns, 4.2 * rows), squeeze=False, layout="constrained"
+        )
+        for plot, panel in zip(plots, panels.flat, strict=False):
+            _panel(plot, panel)
+        for unused in list(panels.flat)[len(plots) :]:
+            unused.set_visible(False)
+        try:
+            figure.savefig(png, dpi=144)
+            figure.savefig(svg, metadata={"Date": None})
+        except OSError as error:
+            raise IncorefError(f"{png.parent}: the plot can't be written: {error.strerror or error}") from error
+        finally:
+            pyplot.close(figure)
+
+
+def _panel(plot: Plot, panel: Any) -> None:
+    panel.set_title(plot.title, loc="left")
+    panel.set_xlabel(plot.x_label)
+    panel.set_ylabel(plot.y_label)
+    if plot.log:
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+    colours = _colours(plot.series)
+    if plot.kind == "lines":
+        for number, one in enumerate(plot.series):
+            _line(one, colours[number], _MARKS[number % len(_MARKS)], panel)
+    elif plot.kind == "bars":
+        _bars(plot, colours, panel)
+    else:
+        _intervals(plot, colours, panel)
+    if len(plot.series) > 1:
+        panel.legend(ncols=2 if len(plot.series) > 6 else 1)
+
+
+def _colours(all_series: Sequence[Series]) -> list[str]:
+    """A quoted series has the colour of the measured one that it stands beside, where their names end alike."""
+    own: dict[str, str] = {}
+    found = []
+    for one in all_series:
+        key = one.label.rsplit(": ", 1)[-1]
+        own.setdefault(key, _COLOURS[len(own) % len(_COLOURS)])
+        found.append(own[key])
+    return found
+
+
+def _line(one: Series, colour: str, mark: str, panel: Any) -> None:
+    if one.points:
+        panel.plot(one.x, one.y, linestyle="", marker="o", markersize=4, color=colour, alpha=0.6, label=one.label)
+        return
+    looks = {"linestyle": "--", "linewidth": 1.1, "alpha": 0.75} if one.quoted else {"linewidth": 1.9}
+    marks = {"marker": mark, "markersize": 4.5} if len(one.x) <= 30 else {}
+    panel.plot(one.x, one.y, color=colour, label=one.label, **looks, **marks)
+    if one.low:
+        panel.fill_between(one.x, one.low, one.high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _bars(plot: Plot, colours: Sequence[str], panel: Any) -> None:
+    width = 0.8 / len(plot.series)
+    for number, one in enumerate(plot.series):
+        places = [x + (number - (len(plot.series) - 1) / 2) * width for x in one.x]
+        errors = None
+        if one.low:
+            errors = [
+                [max(0.0, y - low) for y, low in zip(one.y, one.low, strict=True)],
+                [max(0.0, high - y) for y, high in zip(one.y, one.high, strict=True)],
+            ]
+        hatch = "///" if one.quoted else None
+        looks = {"color": colours[number], "alpha": 0.55 if one.quoted else 0.9, "hatch": hatch}
+        drawn = panel.bar(places, one.y, width * 0.92, yerr=errors, label=one.label, capsize=3, **looks)
+        if len(plot.series) * len(one.x) <= 16:
+            panel.bar_label(drawn, fmt="%.1f", fontsize=7.5, padding=2)
+    panel.set_xticks(range(len(plot.categories)), plot.categories)
+    if max(map(len, plot.categories), default=0) * len(plot.categories) > 64:
+        panel.tick_params(axis="x", labelrotation=30)
+        for label in panel.get_xticklabels():
+            label.set_horizontalalignment("right")
+    panel.grid(visible=False, axis="x")
+
+
+def _intervals(plot: Plot, colours: Sequence[str], panel: Any) -> None:
+    """Points with intervals, one below the other; nought is where nothing differs."""
+    for number, one in enumerate(plot.series):
+        errors = [
+            [y - low for y, low in zip(one.y, one.low, strict=True)],
+            [high - y for y, high in zip(one.y, one.high, strict=True)],
+        ]
+        panel.errorbar(
+            one.y, one.x, xerr=errors, fmt="o", color=colours[number], capsize=4, markersize=5, label=one.label
+        )
+    panel.axvline(0, color="#3a3f47", linewidth=1)
+    panel.set_yticks(range(len(plot.categories)), plot.categories)
+    panel.set_ylim(len(plot.categories) - 0.5, -0.5)
+    panel.grid(visible=False, axis="y")

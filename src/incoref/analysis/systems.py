@@ -1,0 +1,134 @@
+"""Whatever finds the entities of a document: a model in one of its settings, or files that hold another's answers.
+
+A system is named ``default``, by a model folder or by a file or directory with annotated documents; a model's
+setting may follow behind an ``@``: ``default@k=4``, ``my-model@part-inc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from incoref import corpora, reading
+from incoref.analysis.keeping import Keeper, digest, text_digest
+from incoref.errors import IncorefError
+from incoref.evaluation.metrics import token_clusters
+from incoref.model import UNKNOWN_GENRE
+from incoref.modelfile import Model
+from incoref.types import Document
+
+Clusters = list[list[tuple[int, int]]]
+"""Half-open ranges of tokens."""
+DEFAULT = "default"
+
+
+class System(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str:
+        """Of all that its answers depend on but the document."""
+        ...
+
+    def clusters(self, document: Document) -> Clusters:
+        """Singletons too, where it finds them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How models read, whichever they are."""
+
+    scheme: str | None = None
+    genre: str = UNKNOWN_GENRE
+    threads: int = 1
+
+
+class ModelSystem:
+    """A model in a setting."""
+
+    def __init__(
+        self, model: Model, setting: str = "sent-inc", options: Options | None = None, title: str | None = None
+    ) -> None:
+        reading.block_size(setting)
+        self.model, self.setting, self.options = model, setting, options or Options()
+        self.name = f"{title or model.config.name} {setting}"
+        model.classes(self.options.scheme, self.options.genre)  # says so if it doesn't know them
+
+    @property
+    def digest(self) -> str:
+        return digest(self.model.fingerprint, self.setting, self.options.scheme, self.options.genre)
+
+    def predict(self, document: Document) -> Document:
+        options = self.options
+        return reading.predict(self.model, document, scheme=options.scheme, genre=options.genre, setting=self.setting)
+
+    def clusters(self, document: Document) -> Clusters:
+        return token_clusters(self.predict(document))
+
+
+class AnswerSystem:
+    """Documents that somebody has annotated, by id."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = path.name
+        self._path = path
+
+    @cached_property
+    def _documents(self) -> dict[str, Document]:
+        return {document.id: document for document in corpora.read(self._path)}
+
+    @cached_property
+    def digest(self) -> str:
+        return digest([[document.id, token_clusters(document)] for document in self._documents.values()])
+
+    def clusters(self, document: Document) -> Clusters:
+        found = self._documents.get(document.id)
+        if found is None or len(found.tokens) != len(document.tokens):
+            fault = "is not there" if found is None else f"has {len(found.tokens)} tokens, not {len(document.tokens)}"
+            raise IncorefError(
+                f"{self._path}: document '{document.id}' {fault}; it needs the documents of the corpus"
+            )
+        return token_clusters(found)
+
+
+def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) -> System:
+    """The system that a name stands for; ``loaded`` keeps models that are used in several settings."""
+    place, at, setting = name.rpartition("@")
+    if not at:
+        place, setting = name, "sent-inc"
+    folder = None if place == DEFAULT else Path(place)
+    if folder is not None and folder.exists() and not (folder / "config.json").is_file():
+        if at:
+            raise IncorefError(f"{place}: has no settings, since it is no model folder (config.json is missing)")
+        return AnswerSystem(folder)
+    if folder not in loaded:
+        loaded[folder] = Model.load(folder, options.threads)
+    return ModelSystem(loaded[folder], setting, options, None if folder is None else str(folder))
+
+
+def systems_named(names: Sequence[str], options: Options) -> list[System]:
+    """Different systems; a model is loaded once however many settings of it there are."""
+    loaded: dict[Path | None, Model] = {}
+    systems = [system_named(name, options, loaded) for name in names]
+    twice = [
+        system.name for number, system in enumerate(systems) if system.name in {s.name for s in systems[:number]}
+    ]
+    if twice:
+        raise IncorefError(f"'{twice[0]}' is there twice; each system needs a name of its own")
+    return systems
+
+
+def answers(system: System, documents: Sequence[Document], keeper: Keeper) -> list[Clusters]:
+    """The clusters of each document."""
+    found = keeper.each(
+        f"reading with {system.name}",
+        documents,
+        lambda document: (system.digest, document.id, text_digest(document)),
+        system.clusters,
+    )
+    return [[[(first, end) for first, end in cluster] for cluster in clusters] for clusters in found]

@@ -1,0 +1,29 @@
+"""Findings to files: NAME.json, NAME.png, NAME.svg and whatever further pages there are, in one folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from incoref.analysis.findings import Findings
+from incoref.analysis.machine import made_here
+from incoref.analysis.plots import draw
+from incoref.errors import IncorefError
+
+
+def write_findings(findings: Findings, folder: Path, name: str, command: str) -> list[Path]:
+    """Write all files and say which; ``command`` is what made the findings."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = [folder / f"{name}.json"]
+        described = {"command": command, "made": made_here(), **findings.to_json()}
+        written[0].write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        for ending, content in findings.pages.items():
+            written.append(folder / f"{name}-{ending}")
+            written[-1].write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise IncorefError(f"{folder}: {error.strerror or error}") from error
+    if findings.plots:
+        written += [folder / f"{name}.png", folder / f"{name}.svg"]
+        draw(findings.plots, written[-2], written[-1])
+    return written
