@@ -218,6 +218,43 @@ def test_any_text_is_read_and_every_offset_is_exact(
             assert document.tokens[past - 1].end == mention.end
 
 
+anything = st.text(st.characters(), max_size=12)
+"""Half surrogates, control characters and all."""
+odd = st.tuples(
+    st.sampled_from(("say", "feed", "feed", "flush")),
+    anything | st.builds(_running, st.integers(0, 10_000), st.integers(0, 8)),
+    st.none() | anything,
+    st.none() | anything | st.integers() | st.floats(allow_nan=False),
+)
+
+
+@settings(max_examples=40)
+@given(done=st.lists(odd, max_size=5), options=options)
+def test_whatever_is_said_and_fed_by_whomever_is_read(
+    resolver: Resolver,
+    done: list[tuple[str, str, str | None, str | int | float | None]],
+    options: dict[str, object],
+) -> None:
+    session = resolver.session(**{**options, "history": None})
+    updates: list[Update] = []
+    for how, text, speaker, id in done:
+        before = len(session.text)
+        found = session.say(text, speaker, id) if how == "say" else []
+        found += session.feed(text, speaker) if how == "feed" else session.flush() if how == "flush" else []
+        assert session.text[before:].removeprefix("\n") in (text, f"{text}\n", "") or not text.strip()
+        assert all(
+            update.start < before or (update.speaker, update.id) == (speaker, id) for update in found if how == "say"
+        )
+        updates += found
+    updates += session.flush()
+    assert [update.sentence for update in updates] == list(range(len(updates)))
+    assert [update.text for update in updates] == [session.text[update.start : update.end] for update in updates]
+    for mention in (mention for update in updates for mention in update.mentions):
+        assert session.text[mention.start : mention.end] == mention.text
+    assert sum(len(sentence) for sentence in session.document().sentences) == session.tokens
+    assert_same(session, resolver.restore(session.save()))
+
+
 @few
 @given(done=calls, history=st.integers(0, 4), options=options)
 def test_a_bounded_transcript_is_a_document_of_its_own(
