@@ -48,14 +48,15 @@ def stream(
 ) -> None:
     """Read utterances line by line and say whom they mention, a line of JSON a sentence, at once.
 
-    A line is text, or a JSON object with "text" and perhaps "speaker", "id" and "time", which come back with the
-    answer: JSON if the first line is. Runs for as long as lines come, in memory that does not grow.
+    A line is text, or a JSON object with "text" and perhaps "speaker", "id"
+    and "time", which come back: all lines are JSON if the first one is. Runs
+    for as long as lines come, in memory that does not grow.
 
     Examples:
 
         echo "Anna called Ben. He was out." | incoref stream
 
-        tail -f chat.log | incoref stream --speakers | jq -c '.mentions[] | [.text, .entity]'
+        tail -f chat.log | incoref stream --speakers | jq -c .mentions
 
         my-speech-recogniser | incoref stream > events.jsonl
     """

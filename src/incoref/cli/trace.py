@@ -36,10 +36,11 @@ def trace(
     model: ModelFolder = None,
     threads: Threads = 1,
 ) -> None:
-    """Show how mentions are found: each action with its probability, the stack, the buffer and the clusters after it.
+    """Show how mentions are found: every action, its probability, the state after it.
 
-    PUSH opens a mention at the next word, ADVANCE goes on to the word after it, POP ends the mention that was opened
-    latest, PEEK does so and leaves it open for a longer one. Clusters are those with a mention in the sentence.
+    PUSH opens a mention at the next word, ADVANCE goes on to the word after it,
+    POP ends the mention that was opened latest, PEEK does so but leaves it open
+    for a longer one. Clusters are those with a mention in the sentence.
 
     Examples:
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from incoref.outputs.pieces import Open, by_sentence, cut, harmless, one_line
 from incoref.types import Document, Entity, Mention, Sentence
 
-_ASSETS = Path(__file__).parent / "assets"
+ASSETS = Path(__file__).parent / "assets"
 _COLOURS, _LINES = 6, 4
 _HIGHEST = 3
 """How many lines can be told apart below one another."""
@@ -26,7 +26,7 @@ _HINT = "Point at a mention to see its chain."
 
 def html_page(document: Document, title: str | None = None) -> str:
     """The page; its title is the document's id when none is given."""
-    style, script = ((_ASSETS / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    style, script = ((ASSETS / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     name = escape(one_line(document.id if title is None else title))
     looks = {entity.id: number for number, entity in enumerate(document.entities)}
     sentences = max(1, len(document.sentences))
@@ -36,13 +36,13 @@ def html_page(document: Document, title: str | None = None) -> str:
         "<head>",
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">',
         f"<title>{name}</title>",
         f"<style>{style}</style>",
         "</head>",
         "<body>",
         f'<header><h1>{name}</h1><p class="counts">{_counts(document)}</p></header>',
-        '<div class="top"><div class="bar">',
+        '<section class="top" aria-label="Replay"><div class="bar">',
         '<div class="replay" hidden>',
         '<button id="play" type="button" aria-label="Replay">▶</button>',
         '<button id="back" type="button" aria-label="One sentence back">‹</button>',
@@ -52,9 +52,9 @@ def html_page(document: Document, title: str | None = None) -> str:
         f'<output id="place">{sentences} / {sentences}</output>',
         "</div>",
         f'<p id="about" data-hint="{_HINT}" aria-live="polite" hidden></p>',
-        "</div></div>",
+        "</div></section>",
         '<div class="columns">',
-        f'<main id="text">{"".join(_blocks(document, looks))}</main>',
+        f'<main id="text">{"".join(text_blocks(document, looks))}</main>',
         '<aside><h2>Entities</h2><input id="find" type="search" placeholder="Find an entity" '
         'aria-label="Find an entity" hidden>',
         f'<ul id="entities">{"".join(map(_entity, document.entities, range(len(document.entities))))}</ul>',
@@ -70,7 +70,7 @@ def html_page(document: Document, title: str | None = None) -> str:
     return "\n".join(parts)
 
 
-def _policy(style: str, script: str) -> str:
+def policy(style: str, script: str = "") -> str:
     """What the browser may do with the page: run this script, use this style, and nothing else."""
 
     def digest(content: str) -> str:
@@ -92,8 +92,11 @@ def _counts(document: Document) -> str:
     return " · ".join(f"{count:,} {names[count != 1]}" for names, count in counts.items())
 
 
-def _blocks(document: Document, looks: dict[str, int]) -> Iterator[str]:
-    """Lines and turns: the browser skips those that are out of sight, which keeps long documents quick."""
+def text_blocks(document: Document, looks: dict[str, int]) -> Iterator[str]:
+    """Lines and turns, mentions marked; ``looks`` numbers the looks of entities by id.
+
+    The browser skips those that are out of sight, which keeps long documents quick.
+    """
     block: list[str] = []
     speaker: str | None = None
     place, gap = 0, False
