@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import browser
 from server_process import QuickServer
@@ -27,8 +31,8 @@ def server(tiny: TinyModels) -> Iterator[QuickServer]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE)
     with browser.running() as running:
+        expect.set_options(timeout=PATIENCE)
         yield running
 
 
@@ -44,26 +48,308 @@ def page(chromium: Browser, server: QuickServer) -> Iterator[Page]:
     assert complaints.found == []
 
 
+def field(page: Page) -> Locator:
+    return page.get_by_label("Your text")
+
+
 def sentences(page: Page) -> list[str]:
-    return [element.evaluate("element => element.textContent") for element in page.locator(".s").all()]
+    return [str(text) for text in page.locator(".s").evaluate_all("found => found.map((s) => s.textContent)")]
+
+
+def add(page: Page, *texts: str) -> None:
+    """Type paragraphs, and wait until they are read."""
+    before = page.locator(".s").count()
+    for text in texts:
+        field(page).fill(text)
+        field(page).press("Enter")
+    expect(page.locator(".s")).to_have_count(before + len(texts))
+
+
+def known(page: Page) -> Any:
+    """What the server knows of the page's session."""
+    return httpx.get(page.url.replace("#session=", "v1/sessions/")).json()
+
+
+def shown(page: Page) -> tuple[list[str], dict[str, int]]:
+    """The entities of all mentions in the text, and what the list says of how often each is mentioned."""
+    marked, listed = page.evaluate(
+        """() => [
+          [...document.querySelectorAll(".m")].map((mention) => mention.dataset.e),
+          [...document.querySelectorAll(".e")].map((row) =>
+            [".n", ".count"].map((part) => row.querySelector(part).textContent)),
+        ]"""
+    )
+    return sorted(marked), {id: int(count) for id, count in listed}
+
+
+def agrees(page: Page) -> None:
+    """The page comes to show what the server knows."""
+    entities = known(page)["entities"]
+    expected = (
+        sorted(entity["id"] for entity in entities for _ in entity["mentions"]),
+        {entity["id"]: len(entity["mentions"]) for entity in entities},
+    )
+    until = time.monotonic() + PATIENCE / 1000
+    while shown(page) != expected and time.monotonic() < until:
+        page.wait_for_timeout(20)
+    assert shown(page) == expected
 
 
 def test_sentences_are_marked_as_they_end(page: Page) -> None:
-    field = page.get_by_label("Your text")
-    field.press_sequentially("Anna saw the old man. ")
-    expect(page.locator(".s")).to_have_count(0)
-    field.press_sequentially("He left")
+    field(page).press_sequentially("Anna saw Dr. Carl. ")
+    field(page).press_sequentially("He left")
     expect(page.locator(".s")).to_have_count(1)
-    expect(field).to_have_value("He left")
-    field.press("Enter")
+    expect(field(page)).to_have_value("He left")
+    field(page).press("Enter")
     expect(page.locator(".s")).to_have_count(2)
-    expect(field).to_have_value("")
-    assert sentences(page) == ["Anna saw the old man.", "He left"]
+    expect(field(page)).to_have_value("")
+    field(page).press_sequentially("She met him.")  # and nothing more: a pause ends it too
+    expect(page.locator(".s")).to_have_count(3)
+    assert sentences(page) == ["Anna saw Dr. Carl.", "He left", "She met him."]
     expect(page.locator("#state")).to_have_text("Live")
-    marked = page.locator(".m")
-    listed = page.locator("#entities .count")
-    expect(listed.first).to_be_visible()
-    assert marked.count() == sum(int(text) for text in listed.all_inner_texts()) > 0
+    agrees(page)
     page.reload()
+    expect(page.locator(".s")).to_have_count(3)
+    agrees(page)
+
+
+def test_an_example_streams_to_whoever_was_given_the_link(page: Page, chromium: Browser) -> None:
+    page.get_by_role("button", name="A dialogue").click()
+    expect(page.locator(".speaker").first).to_have_text("Mira: ")
+    page.get_by_role("button", name="Share").click()
+    viewer = chromium.new_page()
+    complaints = browser.Complaints(viewer)
+    viewer.goto(page.get_by_label("Link to the read-only view").input_value())
+    expect(viewer.locator(".s").first).to_be_visible()
+    expect(page.locator("#progress")).to_be_hidden()
+    expect(page.locator(".speaker")).to_have_count(10)
+    assert set(page.locator(".speaker").all_inner_texts()) == {"Mira: ", "Jonas: ", "Lena: "}
+    expect(viewer.locator(".s")).to_have_count(page.locator(".s").count())
+    assert sentences(viewer) == sentences(page)
+    for hidden in (field(viewer), viewer.locator("#undo"), viewer.locator("#share"), viewer.locator("#new")):
+        expect(hidden).to_be_hidden()
+    viewer.locator(".e").first.click()
+    expect(viewer.locator(".card").first).to_be_visible()
+    expect(viewer.get_by_role("button", name="Rename")).to_have_count(0)
+    page.get_by_role("button", name="Stop sharing").click()
+    expect(page.locator("#sharing")).to_be_hidden()
+    viewer.close()
+    assert complaints.found == []
+    agrees(page)
+
+
+def test_undo_gives_the_text_back(page: Page) -> None:
+    field(page).press_sequentially("Anna saw the old man. He left the house. She ")
     expect(page.locator(".s")).to_have_count(2)
-    assert page.locator(".m").count() == marked.count()
+    field(page).fill("")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".s")).to_have_count(1)
+    expect(field(page)).to_have_value("He left the house.")
+    agrees(page)
+    field(page).fill("She left the city.")
+    field(page).press("Enter")
+    expect(page.locator(".s")).to_have_count(2)
+    assert sentences(page) == ["Anna saw the old man.", "She left the city."]
+    for count in (1, 0):
+        page.get_by_role("button", name="Undo").click()
+        expect(page.locator(".s")).to_have_count(count)
+    expect(page.locator("#undo")).to_be_disabled()
+
+
+def test_entities_are_renamed_and_merged(page: Page) -> None:
+    add(page, "Anna saw the old man in the city.", "He met Carl and Berta.")
+    one, other = (entity["id"] for entity in known(page)["entities"][:2])
+    page.locator(".e").first.click()
+    page.get_by_label("Name", exact=True).fill("Somebody Else")
+    page.get_by_role("button", name="Rename").click()
+    expect(page.locator(".e .name").first).to_have_text("Somebody Else")
+    page.get_by_label("Who is the same as").select_option(other)
+    page.get_by_role("button", name="Merge").click()
+    expect(page.locator(f'.m[data-e="{other}"]')).to_have_count(0)
+    expect(page.locator(f'.m[data-e="{one}"]').nth(1)).to_be_visible()
+    expect(page.locator("#entities > li")).to_have_count(len(known(page)["entities"]))
+    agrees(page)
+
+
+def test_a_mention_tells_how_it_was_decided(page: Page) -> None:
+    add(page, "Anna saw the old man.", "He met Carl and Berta.")
+    mention = page.locator(".m").last
+    mention.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator(".candidates tbody tr").first).to_contain_text("chosen")
+    rows = dialog.locator(".trace tbody tr")
+    steps = rows.count()
+    assert steps > 5 and dialog.locator(".trace .found").count() == 1
+    number = int(dialog.locator("output").inner_text().split(" / ")[0])
+    dialog.get_by_role("button", name="One step back").click()
+    expect(dialog.locator("output")).to_have_text(f"{number - 1} / {steps}")
+    expect(dialog.locator(".trace .now td").first).to_have_text(str(number - 1))
+    action = rows.nth(number - 2).locator("td").nth(3).inner_text()
+    expect(dialog.locator(".told b")).to_have_text(action)
+    rows.nth(0).click()
+    expect(dialog.locator(".trace .now td").nth(1)).to_have_text("∅")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(mention).to_be_focused()
+
+
+def test_everything_is_reached_by_keyboard(page: Page) -> None:
+    add(page, "Anna saw the old man.", "He met Carl and Berta.", "She saw him.")
+    expect(page.locator('.m[tabindex="0"]')).to_have_count(1)
+    entity = next(entity for entity in known(page)["entities"] if len(entity["mentions"]) > 1)
+    page.locator('.m[tabindex="0"]').focus()
+    first = page.locator(f'.m[data-e="{entity["id"]}"]').first
+    for _ in range(page.locator(".m").count()):
+        if first.evaluate("(element) => element === document.activeElement"):
+            break
+        page.keyboard.press("ArrowRight")
+    expect(first).to_be_focused()
+    expect(page.locator("#about")).to_contain_text(f"mention 1 of {len(entity['mentions'])}")
+    expect(page.locator(".m.on")).to_have_count(len(entity["mentions"]))
+    expect(page.locator("#links path")).to_have_count(1)
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#about")).to_contain_text(f"mention 2 of {len(entity['mentions'])}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.locator(".e").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".card").first).to_be_visible()
+    expect(page.locator(".m.on").first).to_be_visible()
+    page.get_by_role("button", name="Examples").or_(page.locator("#examples summary")).first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#examples button").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#examples button").first).to_be_hidden()
+
+
+def test_a_file_is_read_and_what_was_found_is_saved(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "story.txt"
+    file.write_text("Anna saw 🦊 the old man.\r\n\r\nHe left. She met Carl.", encoding="utf-8")
+    page.locator("#file").set_input_files(file)
+    expect(page.locator(".s")).to_have_count(3)
+    expect(page.locator("#progress")).to_be_hidden()
+    assert sentences(page) == ["Anna saw 🦊 the old man.", "He left.", "She met Carl."]
+    expect(page.locator(".block.gap")).to_have_count(1)
+    agrees(page)
+    for name, format in (("JSON", "json"), ("CoNLL-2012", "conll"), ("HTML page", "html")):
+        page.locator("#export summary").click()
+        with page.expect_download() as saved:
+            page.get_by_role("button", name=name).click()
+        data = Path(saved.value.path()).read_bytes()
+        assert data == httpx.get(f"{page.url.replace('#session=', 'v1/sessions/')}/export?format={format}").content
+        assert saved.value.suggested_filename.endswith(f".{format}")
+    assert json.loads(httpx.get(page.url.replace("#session=", "v1/sessions/") + "/export").content)["entities"]
+
+
+def test_a_restart_loses_nothing(chromium: Browser, tiny: TinyModels, tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path}/sessions.db"
+    with QuickServer(tiny.fp32, store) as before:
+        page = chromium.new_page()
+        page.set_default_timeout(PATIENCE)
+        complaints = browser.Complaints(page)
+        page.goto(before.url)
+        add(page, "Anna saw the old man.")
+        before.kill()
+        expect(page.locator("#state")).to_contain_text("Reconnecting")
+        field(page).fill("He left the house.")
+        field(page).press("Enter")
+        expect(field(page)).to_have_value("")
+        expect(page.locator(".s")).to_have_count(1)
+        with QuickServer(tiny.fp32, store, before.port):
+            expect(page.locator(".s")).to_have_count(2)
+            expect(page.locator("#state")).to_have_text("Live")
+            add(page, "She met Carl.")
+            assert sentences(page) == ["Anna saw the old man.", "He left the house.", "She met Carl."]
+            agrees(page)
+            page.close()
+    assert complaints.without("net::ERR_") == []
+
+
+def test_a_long_paste_is_read_in_pieces_while_the_page_goes_on(page: Page) -> None:
+    words = (
+        "Anna saw the old man in the city . He met Carl , who left . She walked and said it was her house . ".split()
+    )
+    text = " ".join(words[i % len(words)] for i in range(20_000))
+    # Sentences that are there stay there: nothing is shown twice to show more.
+    page.evaluate(
+        """() => {
+          window.removed = 0;
+          new MutationObserver((changes) => {
+            for (const change of changes) for (const node of change.removedNodes) {
+              if (node.matches?.(".s, .e") || node.querySelector?.(".s, .e")) window.removed += 1;
+            }
+          }).observe(document.body, { childList: true, subtree: true });
+        }"""
+    )
+    field(page).focus()
+    page.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.setData("text/plain", text);
+          const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+          document.activeElement.dispatchEvent(event);
+        }""",
+        text,
+    )
+    expect(page.locator("#progress")).to_be_visible()
+    expect(page.locator(".s").nth(20)).to_be_visible()
+    field(page).press_sequentially("Berta")
+    expect(field(page)).to_have_value("Berta")
+    page.locator(".m").first.hover()
+    expect(page.locator(".m.on").first).to_be_visible()
+    expect(page.locator("#progress")).to_be_visible()  # all that happened while it was being read
+    expect(page.locator("#progress")).to_be_hidden()
+    state = known(page)
+    expect(page.locator(".s")).to_have_count(state["sentences"])
+    assert state["tokens"] == 20_000
+    assert page.evaluate("window.removed") == 0
+    agrees(page)
+
+
+def test_a_token_is_asked_for(chromium: Browser, server: QuickServer) -> None:
+    page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.url)
+
+    def guarded(route: Route) -> None:
+        if route.request.headers.get("authorization") == "Bearer secret":
+            route.continue_()
+        else:
+            told = {"type": "urn:incoref:problem:unauthorized", "title": "A valid bearer token is needed"}
+            route.fulfill(status=401, json=told, content_type="application/problem+json")
+
+    page.route("**/v1/**", guarded)
+    field(page).fill("Anna left.")
+    field(page).press("Enter")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Token").fill("secret")
+    dialog.get_by_role("button", name="Go on").click()
+    expect(page.locator(".s")).to_have_count(1)
+    page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+def test_nothing_stands_in_the_way_of_people(page: Page, scheme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    obstacles = serious(page)
+    add(page, "Anna saw the old man in the city.", "He met Carl and Berta.")
+    page.locator(".e").first.click()
+    obstacles += serious(page)
+    page.locator(".m").first.click()
+    expect(page.locator(".trace")).to_be_visible()
+    obstacles += serious(page)
+    assert obstacles == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def serious(page: Page) -> list[str]:
+    """What axe-core finds that is serious or worse."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {rule['help']}: {[node['html'][:200] for node in rule['nodes'][:3]]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]

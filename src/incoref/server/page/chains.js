@@ -76,6 +76,14 @@ export class Chains {
     this.#draw();
   }
 
+  // What is mentioned once is marked more lightly than a chain.
+  weigh(ids) {
+    for (const id of ids) {
+      const mentions = this.#text.entities.get(id)?.mentions ?? [];
+      for (const { element } of mentions.slice(0, 2)) element.classList.toggle("one", mentions.length === 1);
+    }
+  }
+
   // Go to a mention, as if it had been reached by keyboard.
   visit(mention) {
     this.#rest(mention);
@@ -163,7 +171,12 @@ export class Chains {
   }
 }
 
-export const percent = (probability) => `${Math.round(100 * probability)}%`;
+// Certain is only what is: the rest is more than none of it and less than all.
+export const percent = (probability) => {
+  const rounded = Math.round(100 * probability);
+  if (rounded === 0 && probability > 0) return "<1%";
+  return rounded === 100 && probability < 1 ? ">99%" : `${rounded}%`;
+};
 
 // The mentions around the window: of a long chain not all are drawn.
 function inSight(mentions) {
@@ -188,7 +201,9 @@ function path(from, to, width) {
     const height = Math.min(22, 8 + Math.abs(to.x - from.x) / 12);
     return `M${from.x} ${from.top}C${from.x} ${from.top - height} ${to.x} ${to.top - height} ${to.x} ${to.top}`;
   }
-  const middle = Math.max(12, (to.top - from.bottom) / 2);
-  const sway = Math.abs(from.x - to.x) < 24 ? Math.min(60, width / 8) : 0;
+  const gap = to.top - from.bottom;
+  const middle = Math.max(10, gap / 2);
+  // What stands right below is reached in a bow around the words between, if there are any.
+  const sway = gap > 30 && Math.abs(from.x - to.x) < 24 ? Math.min(60, width / 8) : 0;
   return `M${from.x} ${from.bottom}C${from.x - sway} ${from.bottom + middle} ${to.x - sway} ${to.top - middle} ${to.x} ${to.top}`;
 }

@@ -74,7 +74,7 @@ export class Decision {
       else who.append(made("span", ["tag", ...look(entity)], { textContent: entity }), ` ${known ? called(known) : name ?? "no longer there"}`);
       if (chosen) who.append(made("span", ["quiet"], { textContent: mention.new ? " (new, chosen)" : " (chosen)" }));
       const bar = made("span", ["share"]);
-      bar.style.inlineSize = percent(probability ?? 0);
+      bar.style.inlineSize = `${100 * (probability ?? 0)}%`;
       const cell = row.appendChild(who) && row.insertCell();
       cell.append(probability == null ? "–" : percent(probability), bar);
     }

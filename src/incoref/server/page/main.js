@@ -95,7 +95,9 @@ async function listed(ids, mine) {
   for (let place = 0; place < ids.length; place += 50) {
     if (place) await new Promise((resolve) => setTimeout(resolve));
     if (session !== mine) return;
-    list.update(ids.slice(place, place + 50));
+    const some = ids.slice(place, place + 50);
+    list.update(some);
+    chains.weigh(some);
   }
 }
 
@@ -104,7 +106,7 @@ function refresh() {
   $("welcome").hidden = some || session.view !== null;
   $("undo").disabled = !some;
   $("share").disabled = session.id === null;
-  $("export").classList.toggle("off", !some);
+  $("export").hidden = !some;
   $("nobody").hidden = text.entities.size > 0;
   $("keys").hidden = !some;
   document.querySelector(".filters").hidden = text.entities.size < 8;
