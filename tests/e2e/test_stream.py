@@ -103,5 +103,5 @@ def test_head_closes_the_pipe_of_resolve() -> None:
     text = b"Anna called Ben. He was out.\n" * 20
     command = f"{sys.executable} -m incoref resolve -f conllu | head -n 1"
     done = subprocess.run(["sh", "-c", command], input=text, capture_output=True, env=os.environ, check=False)
-    assert done.stdout == b"# newdoc id = standard input\n"
+    assert done.stdout == b"# newdoc id = stdin\n"
     assert done.stderr == b""

@@ -17,7 +17,9 @@ from incoref.outputs.formats import MANY_IN_ONE, SUFFIXES, OutputFormat, format_
 
 if TYPE_CHECKING:
     from incoref.resolver import Resolver
+    from incoref.session import Session
     from incoref.types import Document
+    from incoref.updates import Update
 
 Tell = Callable[[float], None]
 """Takes how much of a file has been read, from 0 to 1."""
@@ -168,18 +170,22 @@ def _resolved(
         note(f"{_shown(name)}: this hardly looks like English, which is all that the model knows")
     session = resolver.session(**options)
     turns = _turns(text, name, speakers)
-    if turns is not None:
-        updates = session.read(turns)
-    else:
-        updates = []
-        for start in range(0, len(text), _PIECE):
-            updates += session.feed(text[start : start + _PIECE])
-            tell(start / len(text))
-        updates += session.flush()
-    cut = sum(bool(update.warnings) for update in updates)
+    cut = 0
+    for updates in _read(session, turns or text, tell):
+        cut += sum(bool(update.warnings) for update in updates)
     if cut:
         note(f"{_shown(name)}: sentences too long to be read as a whole: {cut}")
-    return session.document(_shown(name), singletons=singletons)
+    return session.document("stdin" if name == STDIN else name, singletons=singletons)
+
+
+def _read(session: Session, text: Document | str, tell: Tell) -> Iterator[list[Update]]:
+    if not isinstance(text, str):
+        yield session.read(text)
+        return
+    for start in range(0, len(text), _PIECE):
+        yield session.feed(text[start : start + _PIECE])
+        tell(start / len(text))
+    yield session.flush()
 
 
 def _turns(text: str, name: str, speakers: bool | None) -> Document | None:

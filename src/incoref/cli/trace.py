@@ -48,11 +48,11 @@ def trace(
 
         incoref trace "Anna called Ben. He was out." --json
     """
-    if text == STDIN:
-        text = decoded(sys.stdin.buffer.read(), "standard input")
-    elif any("\udc80" <= character <= "\udcff" for character in text):
-        raise IncorefError("TEXT is not UTF-8; convert it first, for example with: iconv -f LATIN1 -t UTF-8")
     with quiet_end():
+        if text == STDIN:
+            text = decoded(sys.stdin.buffer.read(), "standard input")
+        elif any("\udc80" <= character <= "\udcff" for character in text):
+            raise IncorefError("TEXT is not UTF-8; convert it first, for example with: iconv -f LATIN1 -t UTF-8")
         from incoref.outputs.jsonable import json_line
         from incoref.outputs.tracing import rows
         from incoref.resolver import load

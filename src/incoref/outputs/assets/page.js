@@ -33,7 +33,7 @@
   function describe(entity, element) {
     about.replaceChildren();
     if (entity === null) { about.textContent = about.dataset.hint; return; }
-    const button = buttons.get(entity), chain = starts.get(entity);
+    const button = buttons.get(entity), chain = starts.get(entity) ?? [];
     const name = document.createElement("b");
     name.textContent = button.querySelector(".name").textContent;
     const facts = [button.querySelector(".type").textContent.trim()];
