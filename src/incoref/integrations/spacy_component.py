@@ -60,10 +60,10 @@ class IncorefComponent:
         found = self.resolver.resolve(_document(doc), singletons=self._singletons, **self._options)
         for key in [key for key in doc.spans if _GROUP.fullmatch(key)]:
             del doc.spans[key]
-        words = _words(doc)
+        words, starts = _words(doc), _sentence_starts(doc)
         entities = sorted(found.entities, key=lambda entity: entity.mentions[0].tokens)
         for number, entity in enumerate(entities, start=1):
-            doc.spans[f"{PREFIX}{number}"] = _group(doc, words, str(number), entity)
+            doc.spans[f"{PREFIX}{number}"] = _group(doc, words, starts, str(number), entity)
         return doc
 
     def to_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> None:
@@ -98,15 +98,14 @@ def make(
 
 def entities_of(doc: Doc) -> list[Entity]:
     """The entities of a document, in order of appearance; tokens and sentences of their mentions are spaCy's."""
-    starts = [first for first, _ in _sentence_ranges(doc)]
-    return [_entity(group, starts) for group in _groups(doc)]
+    return [_entity(group) for group in _groups(doc)]
 
 
 def entity_of(span: Span) -> Entity | None:
     """The entity that has exactly this span as a mention."""
     for group in _groups(span.doc):
         if any(mention.start == span.start and mention.end == span.end for mention in group):
-            return _entity(group, [first for first, _ in _sentence_ranges(span.doc)])
+            return _entity(group)
     return None
 
 
@@ -154,7 +153,11 @@ def _sentence_ranges(doc: Doc) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], len(doc)], strict=True)
 
 
-def _group(doc: Doc, words: Sequence[int], number: str, entity: Entity) -> SpanGroup:
+def _sentence_starts(doc: Doc) -> list[int]:
+    return [first for first, _ in _sentence_ranges(doc)]
+
+
+def _group(doc: Doc, words: Sequence[int], sentence_starts: Sequence[int], number: str, entity: Entity) -> SpanGroup:
     spans = [
         Span(doc, words[first], words[end - 1] + 1, label=entity.type or "", span_id=number)
         for first, end in (mention.tokens for mention in entity.mentions)
@@ -164,31 +167,38 @@ def _group(doc: Doc, words: Sequence[int], number: str, entity: Entity) -> SpanG
         "name": entity.name,
         "type": entity.type,
         "mentions": [
-            [span.start, span.end, mention.confidence, mention.mention_confidence, mention.new]
+            [span.start, span.end, bisect_right(sentence_starts, span.start) - 1, *_decisions(mention)]
             for span, mention in zip(spans, entity.mentions, strict=True)
         ],
     }
     return SpanGroup(doc, name=f"{PREFIX}{number}", attrs={_OURS: told}, spans=spans)
 
 
+def _decisions(mention: Mention) -> tuple[float | None, float | None, bool | None]:
+    return mention.confidence, mention.mention_confidence, mention.new
+
+
 def _groups(doc: Doc) -> Iterator[SpanGroup]:
     return (group for key, group in doc.spans.items() if _GROUP.fullmatch(key) and _OURS in group.attrs)
 
 
-def _entity(group: SpanGroup, sentence_starts: Sequence[int]) -> Entity:
+def _entity(group: SpanGroup) -> Entity:
     """The entity of a group, whose spans may have been edited since."""
     told = group.attrs[_OURS]
     decided = {(start, end): decisions for start, end, *decisions in told["mentions"]}
     mentions = []
     for span in group:
-        confidence, mention_confidence, new = decided.get((span.start, span.end), (None, None, None))
+        place = span.start, span.end
+        if place not in decided:
+            decided[place] = [bisect_right(_sentence_starts(group.doc), span.start) - 1, None, None, None]
+        sentence, confidence, mention_confidence, new = decided[place]
         mentions.append(
             Mention(
                 start=span.start_char,
                 end=span.end_char,
                 text=span.text,
                 tokens=(span.start, span.end),
-                sentence=bisect_right(sentence_starts, span.start) - 1,
+                sentence=sentence,
                 entity=told["id"],
                 type=told["type"],
                 confidence=confidence,
