@@ -9,9 +9,9 @@ This module knows no file format, no model and no tokeniser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 Attributes = tuple[tuple[str, str], ...]
@@ -25,6 +25,10 @@ class Token(NamedTuple):
     start: int
     end: int
     attributes: Attributes = ()
+
+
+_token: Callable[[tuple[str, int, int, Attributes]], Token] = partial(tuple.__new__, Token)
+"""``Token(…)`` from one tuple, three times as quick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,10 @@ class Sentence:
             start=data["start"],
             end=data["end"],
             tokens=tuple(
-                Token(t[0], t[1], t[2], _attributes(t[3]) if len(t) > 3 else ()) for t in data.get("tokens", ())
+                [
+                    _token((t[0], t[1], t[2], tuple(t[3].items()) if len(t) > 3 else ()))
+                    for t in data.get("tokens", ())
+                ]
             ),
             speaker=data.get("speaker"),
             attributes=_attributes(data.get("attributes")),
@@ -133,7 +140,7 @@ class Mention:
             mention_confidence=data.get("mention_confidence"),
             attributes=_attributes(data.get("attributes")),
             new=data.get("new"),
-            runners_up=tuple(RunnerUp.from_json(other) for other in data.get("runners_up", ())),
+            runners_up=tuple(map(RunnerUp.from_json, data.get("runners_up", ()))),
         )
 
 
@@ -213,9 +220,9 @@ class Document:
 
 
 def _attributes(pairs: Mapping[str, str] | Iterable[tuple[str, str]] | None) -> Attributes:
-    if not pairs:
-        return ()
-    return tuple(pairs.items() if isinstance(pairs, dict) else dict(pairs).items())
+    if isinstance(pairs, dict):
+        return tuple(pairs.items())
+    return tuple(dict(pairs).items()) if pairs else ()
 
 
 def _without_empty(**fields: Any) -> dict[str, Any]:

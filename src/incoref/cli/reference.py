@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from incoref.errors import IncorefError, MissingExtra
+from incoref.cli._extras import need_training
+from incoref.errors import IncorefError
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +26,7 @@ def check_reference(
     ],
 ) -> None:
     """Compare our implementation with the outputs of the authors' program, number by number."""
-    _need_torch("Checking against reference outputs")
+    need_training("Checking against reference outputs")
     from incoref.learning import reference
 
     folders = (
@@ -58,7 +59,7 @@ def import_checkpoint(
     window: Annotated[int, typer.Option(help="Active and cached tokens in the k-sentence setting.", min=1)] = 512,
 ) -> None:
     """Turn a checkpoint of the authors' program into a model folder."""
-    _need_torch("Importing a checkpoint")
+    need_training("Importing a checkpoint")
     from incoref.learning import paper_checkpoint
     from incoref.learning.paper_config import Setting
 
@@ -70,11 +71,3 @@ def import_checkpoint(
     paper_checkpoint.save_paper_model(out, model)
     size = sum(parameter.numel() for parameter in model.parameters())
     print(f"{out}: {size / 1e6:.1f}M parameters, {model.config.setting}, reference mode")
-
-
-def _need_torch(purpose: str) -> None:
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(error.name or "torch", "train", purpose) from error

@@ -32,7 +32,7 @@ class Span(NamedTuple):
     attributes: Attributes = ()
 
 
-_make_span: Callable[[tuple[int, int, str, str | None, Attributes]], Span] = partial(tuple.__new__, Span)
+make_span: Callable[[tuple[int, int, str, str | None, Attributes]], Span] = partial(tuple.__new__, Span)
 _first, _end = itemgetter(0), itemgetter(1)
 
 
@@ -88,7 +88,7 @@ class Brackets:
         self, entity: str, first: int, end: int, type: str | None = None, attributes: Attributes = NO_ATTRIBUTES
     ) -> None:
         """A mention that opens and closes in one place."""
-        self._spans.append(_make_span((first, end, entity, type, attributes)))
+        self._spans.append(make_span((first, end, entity, type, attributes)))
 
     def close(self, entity: str, end: int, line: int) -> None:
         opened = self._open.get(entity)
@@ -96,7 +96,7 @@ class Brackets:
             raise FormatError(f"a mention of entity {entity} ends here but none is open", path=self._path, line=line)
         place, first, _, type, attributes = opened.pop()
         if first < end:
-            self._spans[place] = _make_span((first, end, entity, type, attributes))
+            self._spans[place] = make_span((first, end, entity, type, attributes))
 
     def finish(self) -> list[Span]:
         """All spans, once the document ends; a mention that is still open is an error at the line of its start."""

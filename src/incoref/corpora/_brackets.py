@@ -7,7 +7,8 @@ apart; not how a format spells them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
@@ -32,6 +33,10 @@ class Bracket(NamedTuple):
     end: int
     opening: str
     closing: str
+
+
+make_bracket: Callable[[tuple[int, int, str, str]], Bracket] = partial(tuple.__new__, Bracket)
+"""``Bracket(…)`` from one tuple, three times as quick."""
 
 
 def joined(parts: Sequence[Span]) -> Span:

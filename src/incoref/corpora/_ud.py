@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import accumulate, chain
 from operator import add
 from pathlib import Path
 from typing import Protocol
@@ -162,14 +162,17 @@ class _Reader:
             columns = [[column[row] for row in odd.words] for column in columns]
         attributes = list(map(add, map(_lexical, *columns[2:6]), map(_syntactic, *columns[6:9])))
         for name, cells in zip(further, columns[10:], strict=True):
-            for place, cell in enumerate(cells):
-                if cell not in NOTHING:
-                    attributes[place] += ((name, cell),)
+            if not NOTHING.issuperset(cells):
+                for place, cell in enumerate(cells):
+                    if cell not in NOTHING:
+                        attributes[place] += ((name, cell),)
         gaps = [" "] * len(attributes)
         for place, misc in enumerate(columns[9]):
+            if misc == "_":
+                continue
             if misc == "SpaceAfter=No":
                 gaps[place] = ""
-            elif misc != "_":
+            else:
                 fields = misc.split("|")
                 if "SpaceAfter=No" in fields:
                     gaps[place] = ""
@@ -196,13 +199,11 @@ class _Reader:
 
     def _end_sentence(self, words: Column, attributes: list[Attributes], gaps: list[str]) -> None:
         lead = self._lead_in()
-        start = at = self._at + len(lead)
-        starts, ends = [], []
-        for word, gap in zip(words, gaps, strict=True):
-            starts.append(at)
-            at += len(word)
-            ends.append(at)
-            at += len(gap)
+        start = self._at + len(lead)
+        lengths = list(map(len, words))
+        starts = list(accumulate(map(add, lengths, map(len, gaps)), initial=start))
+        starts.pop()
+        ends = list(map(add, starts, lengths))
         end = ends[-1]
         text = "".join(chain.from_iterable(zip(words, gaps, strict=True)))[: end - start]
         comments = self._comments

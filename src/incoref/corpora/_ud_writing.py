@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from incoref.corpora._losses import (
     DOCUMENT_ATTRIBUTES,
@@ -34,6 +35,8 @@ BREAKING = re.compile(r"[\t\n\r]+")
 
 _NO_FIELDS: list[str] = []
 _NO_COLUMNS = "\t".join("_" * len(COLUMNS))
+_BLANK = dict.fromkeys(COLUMNS, "_")
+_columns = itemgetter(*COLUMNS)
 _NOT_IN_MISC = re.compile(r"[|\t\n\r]|^Entity=|^SpaceAfter=No$|^\s*_?\s*$|\s$")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _RANGE_ROW = re.compile(r"(\d{1,9})-(\d{1,9})((?:\t[^\t\n]*){9})")
@@ -127,14 +130,17 @@ class Writer:
         starts = [token[1] for token in tokens]
         starts.append(sentence.end if glued else sentence.end + 1)
         for number, (word, _, end, attributes) in enumerate(tokens, 1):
-            named = dict(attributes)
             columns, further, fields, empty = _NO_COLUMNS, self._no_further, _NO_FIELDS, ""
-            if named:
-                pop = named.pop
-                columns = "\t".join([pop(name, "") or "_" for name in COLUMNS])
-                if columns.count("\t") != 6 or "\n" in columns or "\r" in columns:
+            if attributes:
+                named = _BLANK.copy()
+                named.update(attributes)
+                cells = _columns(named)
+                columns = "\t".join(cells)
+                if "" in cells or columns.count("\t") != 6 or "\n" in columns or "\r" in columns:
                     columns = self._without_breaks(attributes, COLUMNS)
-                if named:
+                if len(named) > len(COLUMNS):
+                    for name in COLUMNS:
+                        del named[name]
                     if EMPTY_BEFORE in named:
                         lines += self._empty_nodes(named.pop(EMPTY_BEFORE), base + number - 1)
                     if RANGE in named:
@@ -153,7 +159,10 @@ class Writer:
             if gap and number < len(tokens) and (gap > 1 or text[end] != " "):
                 self._spacing_kept = False
             mark = marks.get(count + number - 1)
-            misc = _misc(fields, "" if extra else mark, glued=not gap and number > range_end)
+            if gap and not fields and (extra or not mark):
+                misc = "_"
+            else:
+                misc = _misc(fields, "" if extra else mark, glued=not gap and number > range_end)
             if extra:
                 misc = f"{misc}\t{mark or '_'}\t{further}"
             lines.append(f"{base + number}\t{word}\t{columns}\t{misc}")

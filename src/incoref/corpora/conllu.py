@@ -58,9 +58,9 @@ class _Entities:
 
     def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], _ud.Column]:
         cells = [row.rstrip().split("\t") for row in rows]
-        for line, width in enumerate(map(len, cells), first_line):
-            if width != 10:
-                raise FormatError(f"a row of {width} columns where CoNLL-U has 10", path=self._path, line=line)
+        if set(map(len, cells)) != {10}:
+            line, width = next((line, len(row)) for line, row in enumerate(cells, first_line) if len(row) != 10)
+            raise FormatError(f"a row of {width} columns where CoNLL-U has 10", path=self._path, line=line)
         marks = [""] * len(rows)
         for row, columns in enumerate(cells):
             misc = columns[9]

@@ -10,17 +10,17 @@ mention. Words may be numbered through the document or by sentence; they are wri
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from incoref.corpora import _ud
-from incoref.corpora._assemble import NO_ATTRIBUTES, Span
-from incoref.corpora._brackets import PARTS, Bracket, cells, joined, parts_of, percent_encoded, tangled
+from incoref.corpora._assemble import NO_ATTRIBUTES, Span, make_span
+from incoref.corpora._brackets import PARTS, Bracket, cells, joined, make_bracket, parts_of, percent_encoded, tangled
 from incoref.corpora._losses import DOCUMENT_ATTRIBUTES, MENTION_ATTRIBUTES, Keeps, Losses
 from incoref.corpora._ud_writing import Writer
 from incoref.errors import FormatError
@@ -36,9 +36,10 @@ NON_REFERRING = "non-referring"
 _ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
 _OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
 _BRACKET = re.compile(r"\(([^()]*)(\))?|([^()]*)\)")
-_USUAL_FIELDS = re.compile(r"EntityID=([^|]+)\|MarkableID=([^|]+)(?:\|((?!EntityID|MarkableID).*))?")
+_AGAIN = frozenset({"EntityID", "Markable"})
+"""How a field begins that a markable has had already."""
 _BREAKING = re.compile(r"[()|@\s]")
-_UNSAFE = re.compile(r"[()@\s%]")
+_UNSAFE = re.compile(r"[()|@\s%]")
 _MARKABLE_FIELD = re.compile(r"MarkableID=([^|]+)")
 _STORED = re.compile(r"(\d{1,9}):(\d{1,9}):([^()\s]+)")
 
@@ -58,6 +59,9 @@ class _Open(NamedTuple):
     markable: str
     type: str | None
     attributes: Attributes
+
+
+_make_open: Callable[[tuple[int, int, int, str, str, str | None, Attributes]], _Open] = partial(tuple.__new__, _Open)
 
 
 class _Identity:
@@ -94,9 +98,10 @@ class _Identity:
     def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], _ud.Column]:
         width = len(self._names)
         cells = [row.rstrip().split("\t") for row in rows]
-        for line, row in enumerate(cells, first_line):
-            if len(row) != width:
-                self._fit(row, line)
+        if set(map(len, cells)) != {width}:
+            for line, row in enumerate(cells, first_line):
+                if len(row) != width:
+                    self._fit(row, line)
         columns = list(zip(*cells, strict=True))
         marks = ["" if mark == "_" else mark.strip() for mark in columns[self._identity]]
         places = [*self._places, *self._further]
@@ -145,7 +150,7 @@ class _Identity:
         entity, markable, type, attributes = _read_fields(fields)
         if not entity:
             raise FormatError(f"a markable without EntityID: '({fields}'", path=self._path, line=line)
-        self._stack.append(_Open(len(self._spans), token, line, entity, markable, type, attributes))
+        self._stack.append(_make_open((len(self._spans), token, line, entity, markable, type, attributes)))
         self._spans.append(None)
         self._markables.append(markable)
 
@@ -158,7 +163,7 @@ class _Identity:
             which = f"markable {markable}" if markable else "a markable"
             raise FormatError(f"{which} ends here but none is open", path=self._path, line=line)
         number, first, _, entity, _, type, attributes = stack.pop(place)
-        self._spans[number] = Span(first, end, entity, type, attributes)
+        self._spans[number] = make_span((first, end, entity, type, attributes))
 
     def take_empty(self, mark: str, token: int, line: int) -> str:
         raise FormatError("an empty node can't have a mention in CONLL-UA", path=self._path, line=line)
@@ -186,12 +191,13 @@ class _Identity:
 
 def _read_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
     """Entity, markable, type and attributes of a markable; the usual order of fields is quicker to read."""
-    found = _USUAL_FIELDS.fullmatch(fields)
-    if found is None or "%" in fields:
+    first, _, others = fields.partition("|")
+    second, _, rest = others.partition("|")
+    if first[:9] != "EntityID=" or second[:11] != "MarkableID=" or "%" in fields or rest[:8] in _AGAIN:
         return _read_any_fields(fields)
-    entity, markable, rest = found.groups()
-    type, attributes = _read_rest(rest or "")
-    return entity, markable, type, ((_MARKABLE, markable), *attributes)
+    markable = second[11:]
+    type, attributes = _read_rest(rest)
+    return first[9:], markable, type, ((_MARKABLE, markable), *attributes)
 
 
 @lru_cache(_ud.CACHE_SIZE)
@@ -222,8 +228,10 @@ def _read_any_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
 
 def _mentions(parts: list[Span]) -> list[Span]:
     """Spans of one markable as one mention, if they can be its parts."""
+    if len(parts) == 1:
+        return parts
     in_order = sorted(parts)
-    if len(parts) == 1 or any(a.end >= b.first or a.entity != b.entity for a, b in pairwise(in_order)):
+    if any(a.end >= b.first or a.entity != b.entity for a, b in pairwise(in_order)):
         return parts
     return [joined(in_order)]
 
@@ -253,23 +261,45 @@ def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
     given = {value for mention in document.mentions for name, value in mention.attributes if name == _MARKABLE}
     fresh = (name for number in count(1) if (name := f"markable_{number}") not in given)
     used: set[str] = set()
+    spelt: dict[tuple[str | None, Attributes], tuple[str, frozenset[str]]] = {}
     for entity in document.entities:
         id = f"{entity.id}_" if entity.id.endswith(_PSEUDO) or not entity.id else entity.id
         losses.add("entity ids that had to be changed", int(id != entity.id))
+        opening = f"({_ENTITY}={percent_encoded(id, _BREAKING)}|{_MARKABLE}="
         for mention in entity.mentions:
-            attributes = dict(mention.attributes)
-            attributes.pop(PARTS, None)
-            markable = attributes.pop(_MARKABLE, "")
+            markable, others = _without_markable(mention.attributes)
             if not markable or markable in used:
                 losses.add(MENTION_ATTRIBUTES, int(bool(markable)), [_MARKABLE])
                 markable = next(fresh)
             used.add(markable)
-            kept = [pair for pair in attributes.items() if _is_field_name(pair[0])]
-            losses.add(MENTION_ATTRIBUTES, int(len(kept) < len(attributes)), attributes.keys() - dict(kept).keys())
-            losses.add("types of mentions", int(mention.type == ""))
-            fields = _fields(id, mention.type, ((_MARKABLE, markable), *kept))
+            key = (mention.type, others)
+            fields, lost = known if (known := spelt.get(key)) else spelt.setdefault(key, _spell(*key))
+            if lost:
+                losses.add(MENTION_ATTRIBUTES, 1, lost)
+            if mention.type == "":
+                losses.add("types of mentions")
+            name = percent_encoded(markable, _BREAKING) if _UNSAFE.search(markable) else markable
             for first, end in parts_of(mention):
-                yield Bracket(first, end, f"({fields}", f"{percent_encoded(markable, _BREAKING)})")
+                yield make_bracket((first, end, f"{opening}{name}{fields}", f"{name})"))
+
+
+def _without_markable(attributes: Attributes) -> tuple[str, Attributes]:
+    """A markable's id, if there is one, and the other attributes."""
+    if attributes and attributes[0][0] == _MARKABLE:
+        return attributes[0][1], attributes[1:]
+    named = dict(attributes)
+    return named.pop(_MARKABLE, ""), tuple(named.items())
+
+
+def _spell(type: str | None, attributes: Attributes) -> tuple[str, frozenset[str]]:
+    """The fields behind a markable's id, each behind a bar, and the names of those that can't be written."""
+    named = dict(attributes)
+    named.pop(PARTS, None)
+    pairs = [pair for pair in named.items() if _is_field_name(pair[0])]
+    lost = frozenset(named) - dict(pairs).keys()
+    if type:
+        pairs.append((_TYPE, type))
+    return "".join([f"|{name}={percent_encoded(value, _BREAKING)}" for name, value in pairs]), lost
 
 
 def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
@@ -285,9 +315,6 @@ def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
 
 def _fields(entity: str, type: str | None, attributes: Attributes) -> str:
     pairs = [(_ENTITY, entity), *attributes, *([(_TYPE, type)] if type else [])]
-    fields = "|".join([f"{name}={value}" for name, value in pairs])
-    if fields.count("|") < len(pairs) and not _UNSAFE.search(fields):
-        return fields
     return "|".join([f"{name}={percent_encoded(value, _BREAKING)}" for name, value in pairs])
 
 

@@ -6,17 +6,17 @@ What is read is checked: words and mentions must be where their offsets say.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 
 from incoref.corpora._losses import Losses
 from incoref.corpora.jsonlines import objects
 from incoref.errors import FormatError
-from incoref.types import Attributes, Document, Entity, Mention, Sentence
+from incoref.types import Attributes, Document, Entity, Mention, Sentence, Token
 
 _value = itemgetter(1)
-_STRINGS = {str}
 _Value = Document | Sentence | Mention | Entity
 
 
@@ -47,11 +47,8 @@ def _fault(document: Document) -> str | None:
     values: list[_Value] = [document, *document.sentences, *document.mentions, *document.entities]
     if not all(map(_is_sound, values)):
         return "a speaker, genre, type, name, entity id or attribute that is no string"
-    for word, start, end, attributes in tokens:
-        if text[start:end] != word or start < 0:
-            return f"the text has {text[start:end]!r} at {start}:{end}, not the word {word!r}"
-        if attributes and set(map(type, map(_value, attributes))) != _STRINGS:
-            return f"the word {word!r} has an attribute that is no string"
+    if tokens and (fault := _fault_of_words(tokens, text)):
+        return fault
     for mention in document.mentions:
         first, end = mention.tokens
         if not 0 <= first < end <= len(tokens) or not 0 <= mention.sentence < len(document.sentences):
@@ -60,6 +57,19 @@ def _fault(document: Document) -> str | None:
             return f"mention {mention.text!r} starts or ends inside a word"
         if mention.text != text[mention.start : mention.end]:
             return f"the text has {text[mention.start : mention.end]!r} where the mention is {mention.text!r}"
+    return None
+
+
+def _fault_of_words(tokens: Sequence[Token], text: str) -> str | None:
+    """What is wrong with the first word that is wrong; all at once first, as a rule nothing is."""
+    words, starts, ends, attributes = zip(*tokens, strict=True)
+    found = tuple(map(text.__getitem__, map(slice, starts, ends)))
+    if found != words or min(starts) < 0:
+        word, start, end, _ = next(token for token in tokens if text[token[1] : token[2]] != token[0] or token[1] < 0)
+        return f"the text has {text[start:end]!r} at {start}:{end}, not the word {word!r}"
+    if not set(map(type, map(_value, chain.from_iterable(attributes)))) <= {str}:
+        wrong = next(token.text for token in tokens if not _are_strings(token.attributes))
+        return f"the word {wrong!r} has an attribute that is no string"
     return None
 
 
@@ -81,4 +91,4 @@ def _is_name(value: object) -> bool:
 
 
 def _are_strings(attributes: Attributes) -> bool:
-    return all(isinstance(value, str) for _, value in attributes)
+    return set(map(type, map(_value, attributes))) <= {str}

@@ -73,13 +73,11 @@ class Detector(nn.Module):
         stack = self.stack_states(vectors, derivation)
         history = self.history_states(derivation.action, sequence_steps, start)
         weights = self.hidden.weights()
-        hidden = (
-            linear(vectors, weights["buffer"], self.hidden.bias).index_select(0, token)
-            + linear(stack, weights["stack"]).index_select(0, node)
-            + linear(history, weights["history"])
-            + linear(self.features(classes), weights["features"])
-        )
-        scores: Tensor = self.output(self.dropout(torch.relu(hidden)))
+        # In place: (T, hidden) is large, and making room for each of the sums costs as much as computing it.
+        hidden = linear(vectors, weights["buffer"], self.hidden.bias).index_select(0, token)
+        hidden += linear(stack, weights["stack"]).index_select(0, node)
+        hidden.addmm_(history, weights["history"].T).addmm_(self.features(classes), weights["features"].T)
+        scores: Tensor = self.output(self.dropout(hidden.relu_()))
         return scores
 
     def stack_states(self, vectors: Tensor, derivation: Derivation) -> Tensor:

@@ -6,6 +6,7 @@ tokeniser and no tensors.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -102,15 +103,15 @@ def with_gold(
     actions: list[Action] = []
     entities: list[int] = []
     kept: set[Span] = set()
+    left = deque(sorted(mentions))
     offset = 0
     for batch in plan(document.lengths, config):
         for chunk in document.chunk_lengths(batch):
             for length in stretches(chunk, config):
-                inside = [
-                    (first - offset, last - offset)
-                    for first, last in mentions
-                    if offset <= first <= last < offset + length
-                ]
+                inside = []
+                while left and left[0][0] < offset + length:
+                    first, last = left.popleft()
+                    inside.append((first - offset, last - offset))
                 spans = derivable(inside, length).kept
                 actions += oracle(spans, length)
                 found = [(first + offset, last + offset) for first, last in spans]

@@ -101,6 +101,19 @@ def test_a_run_reports_logs_and_keeps_the_best(run_folder: Path) -> None:
         assert paper.config.action_weights[0] < paper.config.action_weights[1]  # ADVANCE is the most frequent
 
 
+def test_tensorboard_gets_the_figures_of_the_log(streaming: Path) -> None:
+    pytest.importorskip("tensorboard", reason="needs the package 'tensorboard'")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    reports = train("out", "training.tensorboard=true")
+    board = EventAccumulator("out/tensorboard").Reload()
+    steps = [report.to_json() for report in reports if isinstance(report, StepReport)]
+    shown = [(event.step, event.value) for event in board.Scalars("train/loss")]
+    assert shown == [(step["step"], pytest.approx(step["loss"])) for step in steps]
+    evaluations = [report.mean_f1 for report in reports if isinstance(report, DevReport)]
+    assert [event.value for event in board.Scalars("dev/mean_f1")] == [pytest.approx(f1) for f1 in evaluations]
+
+
 def test_the_loss_goes_down(run_folder: Path) -> None:
     train("out", "training.epochs=6", "training.head_rate=0.02", "training.encoder_rate=0.001", "dev.0.limit=1")
     found = [loss for _, _, loss in losses(Path("out"))]
