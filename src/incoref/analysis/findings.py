@@ -119,7 +119,10 @@ def _plot(data: Mapping[str, Any]) -> Plot:
     lines = tuple(
         Series(
             each["label"],
-            *(tuple(each[name]) for name in ("x", "y", "low", "high")),
+            tuple(each["x"]),
+            tuple(each["y"]),
+            tuple(each["low"]),
+            tuple(each["high"]),
             quoted=each["quoted"],
             points=each["points"],
         )

@@ -63,6 +63,10 @@ def keeping(out: Path, again: bool) -> Iterator[Keeper]:
         task = bar.add_task("", total=None)
 
         def tell(what: str, done: int, total: int) -> None:
+            if total == 1:  # a model to train, which shows its own progress
+                bar.stop()
+                return
+            bar.start()
             if bar.tasks[0].description != what or not done:
                 bar.reset(task, description=what, total=total)
             bar.update(task, completed=done, total=total)

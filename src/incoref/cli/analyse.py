@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,12 +20,22 @@ from incoref.cli._analysing import (
     finish,
     keeping,
 )
+from incoref.cli.analyse_training import ablate, k_curve
 from incoref.cli.model import Corpora, Documents, Format, Genre, Scheme, Threads
+from incoref.errors import IncorefError
+
+if TYPE_CHECKING:
+    from incoref.analysis.systems import ModelSystem, System
 
 analyse = typer.Typer(
     help="See what models do well and badly: tables, JSON and plots. A repeated call goes on where it stopped.",
     no_args_is_help=True,
 )
+analyse.command("k-curve")(k_curve)
+analyse.command("ablate")(ablate)
+OneSystem = Annotated[
+    str, typer.Option("--system", "-s", help="A model folder or 'default', perhaps @k=N or @part-inc.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -52,10 +63,9 @@ def scores(
     Example: incoref analyse scores ontogum/dev -s default -s default@k=20 -s default@part-inc --drop-singletons
     """
     from incoref.analysis.scores import scores as run
-    from incoref.analysis.systems import Options, systems_named
 
     texts = documents_of(corpus, format, documents, limit)
-    systems = systems_named(system or ["default"], Options(scheme, genre, threads))
+    systems = _systems(system or ["default"], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, systems, keeper, drop_singletons=drop_singletons, beside_paper=paper)
     finish(found, out, name)
@@ -84,10 +94,233 @@ def compare(
     Example: incoref analyse compare default default@k=20 ontogum/dev --drop-singletons
     """
     from incoref.analysis.scores import compare as run
-    from incoref.analysis.systems import Options, systems_named
 
     texts = documents_of(corpus, format, documents, limit)
-    one, other = systems_named([a, b], Options(scheme, genre, threads))
+    one, other = _systems([a, b], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, one, other, keeper, drop_singletons=drop_singletons, samples=samples, seed=seed)
     finish(found, out, name)
+
+
+@analyse.command("errors")
+def errors(
+    corpus: Corpora,
+    system: OneSystem = "default",
+    format: Format = None,
+    documents: Documents = None,
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    drop_singletons: DropSingletons = False,
+    worst: Annotated[int, typer.Option("--worst", min=1, help="Documents on the page, the worst first.")] = 20,
+    threads: Threads = 1,
+    limit: Limit = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Count missing and extra mentions, divided and conflated entities, by kind, distance and genre.
+
+    NAME-worst.html has the worst documents, annotated and found side by side.
+
+    Example: incoref analyse errors ontogum/dev --drop-singletons
+    """
+    from incoref.analysis.errors import errors as run
+
+    texts = documents_of(corpus, format, documents, limit)
+    [chosen] = _systems([system], scheme, genre, threads)
+    with keeping(out, again) as keeper:
+        found = run(texts, chosen, keeper, drop_singletons=drop_singletons, worst=worst)
+    finish(found, out, name)
+
+
+@analyse.command("partition")
+def partition(
+    corpus: Corpora,
+    system: Systems = None,
+    size: Annotated[
+        list[int] | None, typer.Option("--size", "-p", min=1, help="Sentences in a segment; may be repeated.")
+    ] = None,
+    format: Format = None,
+    documents: Documents = None,
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    paper: BesidePaper = False,
+    threads: Threads = 1,
+    limit: Limit = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Score recall within segments of p sentences, for several systems: where links are lost.
+
+    Without --system, the default model with k = 1, 4 and 20.
+
+    Example: incoref analyse partition ontogum/dev -s default@k=1 -s default@k=4 --paper
+    """
+    from incoref.analysis.partition import SIZES
+    from incoref.analysis.partition import partition as run
+
+    texts = documents_of(corpus, format, documents, limit)
+    systems = _systems(system or ["default@k=1", "default@k=4", "default@k=20"], scheme, genre, threads)
+    with keeping(out, again) as keeper:
+        found = run(texts, systems, keeper, sizes=size or SIZES, beside_paper=paper)
+    finish(found, out, name)
+
+
+@analyse.command("over-time")
+def over_time(
+    corpus: Corpora,
+    system: Systems = None,
+    lookahead: Annotated[
+        list[int] | None,
+        typer.Option("--lookahead", min=0, help="Sentences to look ahead; may be repeated; 0 for no such table."),
+    ] = None,
+    format: Format = None,
+    documents: Documents = None,
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    drop_singletons: DropSingletons = False,
+    threads: Threads = 1,
+    limit: Limit = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Score the answer after every sentence, and count what lookahead of 1, 2 and 4 sentences would change.
+
+    Example: incoref analyse over-time ontogum/dev -s default -s default@k=4 --drop-singletons
+    """
+    from incoref.analysis.over_time import LOOKAHEADS
+    from incoref.analysis.over_time import over_time as run
+
+    texts = documents_of(corpus, format, documents, limit)
+    systems = _systems(system or ["default"], scheme, genre, threads)
+    ahead = [number for number in (LOOKAHEADS if lookahead is None else lookahead) if number]
+    with keeping(out, again) as keeper:
+        found = run(texts, systems, keeper, drop_singletons=drop_singletons, lookaheads=ahead)
+    finish(found, out, name)
+
+
+@analyse.command("bias")
+def bias(
+    gap: Annotated[list[Path] | None, typer.Option("--gap", help="A TSV file of GAP; may be repeated.")] = None,
+    winobias: Annotated[Path | None, typer.Option("--winobias", help="WinoBias' folder.")] = None,
+    winogender: Annotated[Path | None, typer.Option("--winogender", help="Winogender's folder.")] = None,
+    system: OneSystem = "default",
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    card: Annotated[
+        Path | None, typer.Option("--card", help="A model card, whose section on bias is replaced or added.")
+    ] = None,
+    threads: Threads = 1,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first so many texts of each file.")] = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Measure whether pronouns of one gender are linked better: GAP, WinoBias, Winogender.
+
+    NAME-card.md is a section for a model card.
+
+    Example: incoref analyse bias --gap gap-development.tsv --winobias winobias --winogender winogender
+    """
+    from incoref.analysis.bias import BiasData, put_into_card
+    from incoref.analysis.bias import bias as run
+
+    [chosen] = _systems([system], scheme, genre, threads)
+    with keeping(out, again) as keeper:
+        found = run(BiasData(tuple(gap or ()), winobias, winogender), chosen, keeper, limit=limit)
+    finish(found, out, name)
+    if card is not None:
+        put_into_card(card, found.pages["card.md"])
+
+
+@analyse.command("speed")
+def speed(
+    corpus: Corpora,
+    system: OneSystem = "default",
+    stream: Annotated[
+        int, typer.Option("--stream", min=0, help="Tokens of the stream on which memory is measured; 0 for none.")
+    ] = 20_000,
+    format: Format = None,
+    documents: Documents = None,
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    threads: Threads = 1,
+    limit: Limit = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Measure tokens a second, latency by length, memory along a stream, and how the work grows with the text.
+
+    What is kept is not measured again; --again does.
+
+    Example: incoref analyse speed ontogum/dev
+    """
+    from incoref.analysis.speed import speed as run
+
+    texts = documents_of(corpus, format, documents, limit)
+    chosen = _model_system(system, scheme, genre, threads)
+    with keeping(out, again) as keeper:
+        found = run(texts, chosen, keeper, stream=stream)
+    finish(found, out, name)
+
+
+@analyse.command("incrementalise")
+def incrementalise(
+    corpus: Corpora,
+    function: Annotated[
+        str | None,
+        typer.Option("--function", help="MODULE:FUNCTION: a document in, a document or clusters of tokens out."),
+    ] = None,
+    command: Annotated[
+        str | None, typer.Option("--command", help="A program that reads CoNLL-2012 and writes it with its answer.")
+    ] = None,
+    beside: Annotated[list[str] | None, typer.Option("--beside", help="A system to show beside it.")] = None,
+    format: Format = None,
+    documents: Documents = None,
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    drop_singletons: DropSingletons = False,
+    threads: Threads = 1,
+    limit: Limit = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Run any resolver of whole documents sentence by sentence, on growing prefixes: its cost and its score.
+
+    What is kept belongs to the resolver's name; when the resolver itself has changed, say --again.
+
+    Example: incoref analyse incrementalise ontogum/dev --function theirs:resolve --beside default --drop-singletons
+    """
+    from incoref.analysis.incrementalise import command_resolver, python_resolver
+    from incoref.analysis.incrementalise import incrementalise as run
+
+    if function is not None and command is None:
+        resolver, title = python_resolver(function), function
+    elif command is not None and function is None:
+        resolver, title = command_resolver(command), command
+    else:
+        raise IncorefError("name the resolver: either --function MODULE:FUNCTION or --command 'PROGRAM …'")
+    texts = documents_of(corpus, format, documents, limit)
+    ours = _systems(beside or [], scheme, genre, threads)
+    with keeping(out, again) as keeper:
+        found = run(texts, resolver, title, keeper, drop_singletons=drop_singletons, beside=ours)
+    finish(found, out, name)
+
+
+def _systems(names: list[str], scheme: str | None, genre: str, threads: int) -> list[System]:
+    from incoref.analysis.systems import Options, systems_named
+
+    return systems_named(names, Options(scheme, genre, threads))
+
+
+def _model_system(name: str, scheme: str | None, genre: str, threads: int) -> ModelSystem:
+    from incoref.analysis.systems import ModelSystem
+
+    [system] = _systems([name], scheme, genre, threads)
+    if not isinstance(system, ModelSystem):
+        raise IncorefError(f"{name}: no model folder; files with answers have no speed")
+    return system

@@ -1,0 +1,147 @@
+"""Readers of three data sets on gender: GAP, WinoBias and Winogender. Each gives texts with the question about them.
+
+Files are those that the data sets' authors publish: GAP's TSV, WinoBias' CoNLL, Winogender's sentences, templates and
+occupations as TSV. Knows no system.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from incoref import corpora
+from incoref.corpora._files import read_text
+from incoref.errors import FormatError, IncorefError
+from incoref.types import Document
+
+Place = tuple[int, int]
+"""Half-open range of characters."""
+MASCULINE, FEMININE, NEUTRAL = "masculine", "feminine", "neutral"
+_GENDERS = {
+    **dict.fromkeys(("he", "him", "his"), MASCULINE),
+    **dict.fromkeys(("she", "her", "hers"), FEMININE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GapExample:
+    """A pronoun and two names, either of which may be whom it speaks of."""
+
+    id: str
+    text: str
+    pronoun: Place
+    gender: str
+    names: tuple[Place, Place]
+    coreferent: tuple[bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class WinogenderExample:
+    """A sentence with an occupation, another participant and a pronoun that speaks of one of them."""
+
+    id: str
+    text: str
+    pronoun: Place
+    occupation: Place
+    participant: Place
+    about_occupation: bool
+    gender: str
+    percent_women: float
+    """Of those who work in the occupation in the United States (Bureau of Labor Statistics)."""
+    job: str
+
+
+def read_gap(path: Path) -> list[GapExample]:
+    examples = []
+    for line, fields in _rows(path, ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref")):
+        text = fields["Text"]
+        places = []
+        for name in ("Pronoun", "A", "B"):
+            words, start = fields[name], _number(fields[f"{name}-offset"], path, line)
+            if text[start : start + len(words)] != words:
+                raise FormatError(f"'{words}' is not at character {start} of the text", path=path, line=line)
+            places.append((start, start + len(words)))
+        gender = _GENDERS.get(fields["Pronoun"].lower())
+        if gender is None:
+            raise FormatError(f"'{fields['Pronoun']}' is none of {', '.join(_GENDERS)}", path=path, line=line)
+        right = (fields["A-coref"].upper() == "TRUE", fields["B-coref"].upper() == "TRUE")
+        examples.append(GapExample(fields["ID"], text, places[0], gender, (places[1], places[2]), right))
+    return examples
+
+
+def read_winobias(folder: Path) -> dict[tuple[str, str], list[Document]]:
+    """Documents by type (1, 2) and side (pro, anti), from files named as the authors name theirs."""
+    found: dict[tuple[str, str], list[Document]] = {}
+    for path in sorted(folder.iterdir()):
+        for kind in ("1", "2"):
+            for side in ("pro", "anti"):
+                if f"type{kind}_{side}_stereotype" in path.name:
+                    found.setdefault((kind, side), []).extend(corpora.read(path, "conll-2012"))
+    if not found:
+        raise IncorefError(f"{folder}: no file like dev_type1_pro_stereotype.v4_auto_conll")
+    return found
+
+
+def read_winogender(folder: Path) -> list[WinogenderExample]:
+    """All sentences, with what the templates and the statistics say of them."""
+    women = {
+        fields["occupation"]: float(fields["bls_pct_female"])
+        for _, fields in _rows(folder / "occupations-stats.tsv", ("occupation", "bls_pct_female"))
+    }
+    examples = []
+    path = folder / "all_sentences.tsv"
+    for line, fields in _rows(path, ("sentid", "sentence")):
+        text = fields["sentence"]
+        try:
+            job, other, answer, sex, _ = fields["sentid"].split(".")
+            gender = {"male": MASCULINE, "female": FEMININE, "neutral": NEUTRAL}[sex]
+            percent = women[job]
+        except (ValueError, KeyError) as error:
+            fault = f"'{fields['sentid']}' is not OCCUPATION.PARTICIPANT.ANSWER.GENDER.txt of a known occupation"
+            raise FormatError(fault, path=path, line=line) from error
+        pronouns = {MASCULINE: ("he", "him", "his"), FEMININE: ("she", "her"), NEUTRAL: ("they", "them", "their")}
+        places = [_word(text, (job,)), _word(text, (other,)), _word(text, pronouns[gender])]
+        occupation, participant, pronoun = places
+        if occupation is None or participant is None or pronoun is None:
+            raise FormatError("occupation, participant or pronoun is not in the sentence", path=path, line=line)
+        examples.append(
+            WinogenderExample(
+                fields["sentid"], text, pronoun, occupation, participant, answer == "0", gender, percent, job
+            )
+        )
+    return examples
+
+
+def _word(text: str, words: tuple[str, ...]) -> Place | None:
+    """Where one of the words first stands on its own."""
+    lower = text.lower()
+    for word in words:
+        start = lower.find(word)
+        while start >= 0:
+            end = start + len(word)
+            alone = (start == 0 or not lower[start - 1].isalpha()) and (end == len(lower) or not lower[end].isalpha())
+            if alone:
+                return start, end
+            start = lower.find(word, start + 1)
+    return None
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a TSV file with a heading; quotation marks are text."""
+    reader = csv.DictReader(read_text(path).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+    missing = [column for column in columns if column not in (reader.fieldnames or ())]
+    if missing:
+        raise FormatError(f"no column '{missing[0]}' in the heading", path=path, line=1)
+    for line, fields in enumerate(reader, start=2):
+        if None in fields.values():
+            raise FormatError("a row with too few columns", path=path, line=line)
+        yield line, fields
+
+
+def _number(text: str, path: Path, line: int) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise FormatError(f"'{text}' is no whole number", path=path, line=line) from error

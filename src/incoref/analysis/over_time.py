@@ -1,0 +1,192 @@
+"""``over-time``: how good the answer is while the text is still coming, and what lookahead would change.
+
+After every sentence, the part of the annotation that has been read is scored against the part of the answer that
+has been given; a system that reads k sentences at once has answered whole blocks only, until the text ends.
+
+Lookahead: from the state before a sentence, the model reads the sentence in one block with the next 1, 2, 4
+sentences, and its decisions on that sentence's mentions are compared with those it makes without. A mention that
+both find is linked differently if the two choose different entities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+from incoref.analysis.clusterings import before, sentence_ends
+from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
+from incoref.analysis.keeping import Keeper, text_digest
+from incoref.analysis.scores import settings_of
+from incoref.analysis.systems import Clusters, ModelSystem, System, answers
+from incoref.evaluation.metrics import Scorer, token_clusters
+from incoref.model import FoundMention
+from incoref.modelfile import Model, ModelState
+from incoref.reading import block_size
+from incoref.subwords import Utterance, utterances_of
+from incoref.types import Document
+
+LOOKAHEADS = (1, 2, 4)
+_TENTHS = 10
+_FEWEST = 2
+"""Documents that must be long enough for a position to be shown."""
+
+
+def answered_until(system: System, document: Document) -> list[int]:
+    """The number of tokens whose answer has been given after each sentence."""
+    ends = sentence_ends(document)
+    if not isinstance(system, ModelSystem) or not ends:
+        return ends
+    blocks = system.model.blocks(utterances_of(document), block_size(system.setting))
+    given = [0, *accumulate(sum(len(utterance.words) for utterance, _ in block) for block in blocks)]
+    return [*(max(place for place in given if place <= end) for end in ends[:-1]), ends[-1]]
+
+
+def partial_scores(
+    documents: Sequence[Document], found: Sequence[Clusters], until: Sequence[Sequence[int]], drop_singletons: bool
+) -> tuple[list[tuple[float, int]], list[float]]:
+    """CoNLL F1 after each sentence (with the number of documents so long), and after each tenth of the documents."""
+    longest = max(len(document.sentences) for document in documents)
+    positions = [Scorer(drop_singletons=drop_singletons) for _ in range(longest)]
+    tenths = [Scorer(drop_singletons=drop_singletons) for _ in range(_TENTHS)]
+    for document, clusters, given in zip(documents, found, until, strict=True):
+        gold, ends = token_clusters(document), sentence_ends(document)
+        last_of = [max(1, round(len(ends) * (tenth + 1) / _TENTHS)) - 1 for tenth in range(_TENTHS)]
+        for sentence, end in enumerate(ends):
+            one = Scorer(drop_singletons=drop_singletons)
+            one.add(before(gold, end), before(clusters, given[sentence]))
+            positions[sentence].merge(one)
+            for tenth, last in enumerate(last_of):
+                if sentence == last:
+                    tenths[tenth].merge(one)
+    by_position = [(scorer.result().conll_f1, scorer.documents) for scorer in positions]
+    return by_position, [scorer.result().conll_f1 for scorer in tenths]
+
+
+def lookahead_changes(system: ModelSystem, sentences: int, document: Document) -> dict[str, int]:
+    """How often mentions are found or linked differently when the next sentences are read too."""
+    model, options = system.model, system.options
+    classes = model.classes(options.scheme, options.genre)
+    utterances = list(utterances_of(document))
+    state = model.start()
+    counts = {"same": 0, "different": 0, "only_without": 0, "only_with": 0}
+    for number, utterance in enumerate(utterances):
+        speaker = utterances[number - 1].speaker if number else None
+        known = len(state.reading.memory)
+        after, alone = _mentions_of(model, [utterance], speaker, state, classes)
+        ahead = utterances[number : number + 1 + sentences]
+        _, together = _mentions_of(model, ahead, speaker, state, classes)
+        one, other = _choices(alone, known), _choices(together, known)
+        for span in one.keys() | other.keys():
+            if span not in other:
+                counts["only_without"] += 1
+            elif span not in one:
+                counts["only_with"] += 1
+            else:
+                counts["same" if one[span] == other[span] else "different"] += 1
+        state = after
+    return counts
+
+
+def _mentions_of(
+    model: Model, ahead: Sequence[Utterance], speaker: str | None, state: ModelState, classes: dict[str, int]
+) -> tuple[ModelState, list[FoundMention]]:
+    """The mentions of the first of some sentences that are read together, and the state after their blocks."""
+    end = state.reading.tokens + len(ahead[0].words)
+    found: list[FoundMention] = []
+    for block in model.blocks(ahead, len(ahead), speaker):
+        if state.reading.tokens >= end and ahead[0].words:
+            break
+        state, result = model.step(block, state, classes)
+        found += result.mentions
+    return state, [mention for mention in found if mention.last < end]
+
+
+def _choices(mentions: Sequence[FoundMention], known: int) -> dict[tuple[int, int], tuple[int, ...]]:
+    """The entity of each mention: its number, or the first mention of one that these mentions found."""
+    first: dict[int, tuple[int, int]] = {}
+    found: dict[tuple[int, int], tuple[int, ...]] = {}
+    for mention in sorted(mentions, key=lambda each: (each.first, each.last)):
+        span = mention.first, mention.last
+        new = first.setdefault(mention.entity, span)
+        found[span] = new if mention.entity >= known else (mention.entity,)
+    return found
+
+
+def over_time(
+    documents: Sequence[Document],
+    systems: Sequence[System],
+    keeper: Keeper,
+    *,
+    drop_singletons: bool = False,
+    lookaheads: Sequence[int] = LOOKAHEADS,
+) -> Findings:
+    by_position: list[Series] = []
+    by_tenth: list[Series] = []
+    rows: list[Row] = []
+    shown = [2**power for power in range(12)]
+    longest = max(len(document.sentences) for document in documents)
+    shown = [place for place in shown if place <= longest]
+    values: dict[str, Any] = {"by_sentence": {}, "by_tenth": {}, "lookahead": {}}
+    for system in systems:
+        found = answers(system, documents, keeper)
+        until = [answered_until(system, document) for document in documents]
+        positions, tenths = partial_scores(documents, found, until, drop_singletons)
+        values["by_sentence"][system.name], values["by_tenth"][system.name] = positions, tenths
+        long_enough = [
+            place for place, (_, count) in enumerate(positions, 1) if count >= min(_FEWEST, len(documents))
+        ]
+        by_position.append(series(system.name, long_enough, [positions[place - 1][0] for place in long_enough]))
+        percents = [100 * (tenth + 1) / _TENTHS for tenth in range(_TENTHS)]
+        by_tenth.append(series(system.name, percents, tenths))
+        rows.append(row(system.name, *(positions[place - 1][0] for place in shown), tenths[-1]))
+    counts = [sum(len(document.sentences) >= place for document in documents) for place in shown]
+    rows.append(row("documents so long", *counts, len(documents)))
+    tables = [Table("CoNLL F1 after so many sentences", ("system", *map(str, shown), "the end"), tuple(rows))]
+    plots = [
+        Plot("While the text is coming", "sentences read", "CoNLL F1 so far", tuple(by_position)),
+        Plot("By part of the document", "% of the sentences read", "CoNLL F1 so far", tuple(by_tenth)),
+    ]
+    model = next((system for system in systems if isinstance(system, ModelSystem)), None)
+    if model is not None and lookaheads:
+        table, values["lookahead"] = _lookahead_table(documents, model, keeper, lookaheads)
+        tables.append(table)
+    return Findings(
+        "over-time",
+        "While the text is still coming",
+        tuple(tables),
+        tuple(plots),
+        {**settings_of(documents, systems, drop_singletons), "lookaheads": list(lookaheads)},
+        values,
+    )
+
+
+def _lookahead_table(
+    documents: Sequence[Document], system: ModelSystem, keeper: Keeper, lookaheads: Sequence[int]
+) -> tuple[Table, dict[str, dict[str, int]]]:
+    rows, values = [], {}
+    for sentences in lookaheads:
+        each = keeper.each(
+            f"looking {sentences} sentence{'s' if sentences > 1 else ''} ahead",
+            documents,
+            lambda document: (system.digest, text_digest(document)),
+            partial(lookahead_changes, system, sentences),
+        )
+        total = {name: sum(counts[name] for counts in each) for name in each[0]}
+        both = total["same"] + total["different"]
+        without = both + total["only_without"]
+        rows.append(
+            row(
+                f"{sentences}",
+                both,
+                total["different"],
+                100 * total["different"] / both if both else None,
+                100 * total["only_without"] / without if without else None,
+                100 * total["only_with"] / (both + total["only_with"]) if both + total["only_with"] else None,
+            )
+        )
+        values[str(sentences)] = total
+    columns = ("sentences ahead", "mentions", "linked differently", "%", "% lost", "% gained")
+    note = f"{system.model.config.name}, sentence by sentence. Lost: found only without lookahead; gained: only with."
+    return Table("What lookahead would change", columns, tuple(rows), note), values
