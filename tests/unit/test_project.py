@@ -16,7 +16,9 @@ import incoref
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "incoref"
-HEAVY = {"torch", "transformers", "spacy", "scipy", "pydantic", "onnxruntime", "matplotlib", "tokenizers"}
+HEAVY = set(
+    "torch transformers spacy scipy pydantic onnxruntime matplotlib tokenizers fastapi uvicorn redis httpx".split()
+)
 
 
 def rooms_on_the_map() -> list[str]:

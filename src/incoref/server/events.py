@@ -6,6 +6,7 @@ Records of other processes are seen too, by looking into the store now and then.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
 from incoref.server.commands import Command
@@ -37,31 +38,35 @@ async def events(service: SessionService, id: str, after: int) -> AsyncIterator[
         loop.call_soon_threadsafe(changed.set)
 
     stop_listening = service.listen(id, heard)
-    quiet = 0
     try:
-        yield b"retry: 1000\n\n"
-        while not service.stopping:
-            changed.clear()
-            try:
-                records = await asyncio.to_thread(service.store.records, id, after, _AT_ONCE)
-            except NoSession:
-                yield b"event: end\ndata: {}\n\n"
-                return
-            except StoreFailed:
-                return  # the client connects again, and resumes
-            if records and records[0].number > after + 1:
-                # What came between was erased: the client must ask for the session's state.
-                yield b'event: reset\ndata: {"event": %d}\n\n' % (records[0].number - 1)
-            for record in records:
-                yield event_bytes(record)
-                after, quiet = record.number, 0
-            if not records:
-                quiet += 1
-                if quiet % _ALIVE_LOOKS == 0:
-                    yield b": still here\n\n"
-                try:
-                    await asyncio.wait_for(changed.wait(), _LOOK_SECONDS)
-                except TimeoutError:
-                    continue
+        with service.streaming():
+            async for event in _followed(service, id, after, changed):
+                yield event
     finally:
         stop_listening()
+
+
+async def _followed(service: SessionService, id: str, after: int, changed: asyncio.Event) -> AsyncIterator[bytes]:
+    quiet = 0
+    yield b"retry: 1000\n\n"
+    while not service.stopping:
+        changed.clear()
+        try:
+            records = await asyncio.to_thread(service.store.records, id, after, _AT_ONCE)
+        except NoSession:
+            yield b"event: end\ndata: {}\n\n"
+            return
+        except StoreFailed:
+            return  # the client connects again, and resumes
+        if records and records[0].number > after + 1:
+            # What came between was erased: the client must ask for the session's state.
+            yield b'event: reset\ndata: {"event": %d}\n\n' % (records[0].number - 1)
+        for record in records:
+            yield event_bytes(record)
+            after, quiet = record.number, 0
+        if not records:
+            quiet += 1
+            if quiet % _ALIVE_LOOKS == 0:
+                yield b": still here\n\n"
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), _LOOK_SECONDS)

@@ -47,6 +47,7 @@ SUBPROTOCOL = "incoref.v1"
 TOKEN_SUBPROTOCOL = "incoref.token."
 
 _BODY_SECONDS = 30
+_METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "WS"})
 _OPEN_PATHS = ("/v1/shared/",)
 _log = logging.getLogger("incoref.server")
 
@@ -171,6 +172,7 @@ class Gate:
 
     def _account(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")
+        method = method if method in _METHODS else "other"  # anyone can invent some, and each would be kept
         self._requests.add(route=route, method=method, status=str(status))
         if method != "WS" and not route.endswith("/events"):
             self._seconds.add(seconds, route=route)

@@ -34,6 +34,8 @@ class Limits:
     """Requests that wait for a worker."""
     session_waiting: int = 64
     """Requests that wait for their turn in one session."""
+    streams: int = 1_000
+    """Events and WebSockets that are open."""
     idle: float = 86_400
     """Seconds after which a session that nobody uses is deleted."""
     memory: int = field(default_factory=_half_of_memory)

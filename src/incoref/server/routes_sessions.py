@@ -313,6 +313,7 @@ async def event_response(service: Service, id: str, after: int, last_event_id: s
     if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 16:
         after = int(last_event_id)
     await known(service, id)
+    service.check_streams()
     return StreamingResponse(
         events(service, id, after), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
     )

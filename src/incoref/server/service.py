@@ -10,8 +10,9 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import partial
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
@@ -58,6 +59,7 @@ class SessionService:
         self._bytes = 0
         self._lock = Lock()
         self._listeners: dict[str, set[Callable[[], None]]] = {}
+        self._streams = 0
         self._stopping = Event()
         self._seconds_each = 0.05
         self._register_metrics()
@@ -155,10 +157,30 @@ class SessionService:
 
         return end
 
+    def check_streams(self) -> None:
+        """Raises a refusal unless there is room for one more connection that stays open."""
+        if self._streams >= self.limits.streams:
+            self._refusals.add(reason="streams")
+            raise Refused(BUSY, f"{self.limits.streams} connections are open, which is the limit", retry_after=10)
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """A connection that stays open, as long as there is room for it."""
+        self.check_streams()
+        with self._lock:
+            self._streams += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._streams -= 1
+
     def stop_taking(self) -> None:
         """From now on, everything new is refused."""
         self._stopping.set()
-        self._tell(*self._listeners)
+        with self._lock:
+            followed = list(self._listeners)
+        self._tell(*followed)
 
     def drained(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits or runs; whether that happened in time."""
@@ -362,4 +384,5 @@ class SessionService:
         )
         metrics.gauge("incoref_sessions", "Sessions in the store.", lambda: self.store.count())
         metrics.gauge("incoref_sessions_in_memory", "Sessions held ready.", lambda: len(self._held))
+        metrics.gauge("incoref_streams", "Events and WebSockets that are open.", lambda: self._streams)
         metrics.gauge("incoref_waiting", "Requests that wait for a worker.", lambda: self._lanes.waiting)

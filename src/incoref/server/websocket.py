@@ -38,19 +38,29 @@ async def talk(socket: WebSocket, id: str) -> None:
     service: SessionService = socket.app.state.service
     try:
         await known(service, checked_id(id))
+        service.check_streams()
     except IncorefError as error:
         await socket.send_denial_response(problem_response(refusal(error)))
         return
     offered = socket.scope.get("subprotocols", ())
     await socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-    frames = asyncio.ensure_future(socket.receive_text())
+    try:
+        with service.streaming():
+            await _talk(socket, service, id)
+    except WebSocketDisconnect:
+        pass  # what was taken has been carried out; the client can ask for it again by its sequence number
+
+
+async def _talk(socket: WebSocket, service: SessionService, id: str) -> None:
+    """Answer frame after frame, until the client or the server goes."""
+    frames = asyncio.ensure_future(_frame(socket))
     try:
         while not service.stopping:
             finished, _ = await asyncio.wait({frames}, timeout=_LOOK_SECONDS)
             if not finished:
                 continue
             frame = frames.result()
-            frames = asyncio.ensure_future(socket.receive_text())
+            frames = asyncio.ensure_future(_frame(socket))
             try:
                 await _answer(socket, service, id, _request(frame))
             except IncorefError as error:
@@ -58,10 +68,16 @@ async def talk(socket: WebSocket, id: str) -> None:
                 told = {"type": "problem", **{k: v for k, v in refused.to_json().items() if k != "type"}}
                 await _send(socket, {**told, "kind": refused.kind.type, "retry_after": refused.retry_after})
         await socket.close(_RESTARTING)
-    except WebSocketDisconnect:
-        pass  # what was taken has been carried out; the client can ask for it again by its sequence number
     finally:
         frames.cancel()
+
+
+async def _frame(socket: WebSocket) -> str:
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1000))
+    text: str | None = message.get("text")
+    return message["bytes"].decode("utf-8", "replace") if text is None else text
 
 
 def _request(frame: str) -> schemas.FeedRequest | None:

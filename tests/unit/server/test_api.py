@@ -352,9 +352,11 @@ def test_a_websocket_answers_sentence_by_sentence(api: TestClient) -> None:
         socket.send_json({"text": "Anna .", "sequence": 2})
         refused = socket.receive_json()
         assert (refused["type"], refused["status"]) == ("problem", 409)
+        socket.send_bytes(b'{"text": "in bytes ."}')
+        assert [socket.receive_json()["type"] for _ in range(2)] == ["update", "done"]
         socket.send_text("7")
         assert socket.receive_json()["update"]["text"] == "7"
-    assert api.get(path).json()["sentences"] == 104
+    assert api.get(path).json()["sentences"] == 105
     denied(api, "/v1/sessions/unknown/ws", 404)
 
 
@@ -382,6 +384,18 @@ def test_events_resume_where_they_were_left(api: TestClient, service: SessionSer
     assert undone.startswith("id: 4\nevent: undo\n")
     assert end.startswith("event: end")
     problem(api.get(f"{path}/events"), 404, "not-found")
+
+
+def test_open_connections_are_bounded(resolver: Resolver) -> None:
+    service = SessionService(resolver, MemoryStore(), Limits(streams=1))
+    api = TestClient(create_app(service, GateOptions()))
+    path = begun(api)
+    with api.websocket_connect(f"{path}/ws"):
+        denied(api, f"{path}/ws", 429)
+        problem(api.get(f"{path}/events"), 429, "busy")
+    with api.websocket_connect(f"{path}/ws"):
+        pass
+    service.stop()
 
 
 def test_events_tell_when_what_came_before_is_erased(api: TestClient, service: SessionService) -> None:
