@@ -180,6 +180,15 @@ class Benchmark:
         await asyncio.gather(*tasks)
         return found
 
+    async def run_slowly(self, rounds: int, rate: float) -> None:
+        found = []
+        for _ in range(rounds):
+            turns = [seat.next_turn(self.source) for seat in self.seats]
+            found += await self.latencies(turns, rate)
+        marks = statistics.quantiles(found, n=100)
+        print(f"at {rate:.1f} turns/s: p50 {1000 * marks[49]:.1f} ms, p99 {1000 * marks[98]:.1f} ms, ", end="")
+        print(f"p99 / p50 = {marks[98] / marks[49]:.1f}; memory {self.server.megabytes:.0f} MB")
+
     async def run(self, rounds: int, slow_rounds: int) -> None:
         count = len(self.seats)
         bare, served = [], []
@@ -200,13 +209,8 @@ class Benchmark:
         print(f"\nserver: {rate:.1f} turns/s, {100 * share:.0f}% of the library's {count * rounds / sum(bare):.1f}")
         each = [1000 * work / (count * rounds) for work in (bare_work, served_work)]
         print(f"processor time a turn: library {each[0]:.1f} ms, server {each[1]:.1f} ms")
-        found = []
-        for _ in range(slow_rounds):
-            turns = [seat.next_turn(self.source) for seat in self.seats]
-            found += await self.latencies(turns, rate / 2)
-        marks = statistics.quantiles(found, n=100)
-        print(f"at {rate / 2:.1f} turns/s: p50 {1000 * marks[49]:.1f} ms, p99 {1000 * marks[98]:.1f} ms, ", end="")
-        print(f"p99 / p50 = {marks[98] / marks[49]:.1f}; memory {self.server.megabytes:.0f} MB")
+        if slow_rounds:
+            await self.run_slowly(slow_rounds, rate / 2)
         print(f"wrong or lost answers: {self.wrong} of {count * (rounds + slow_rounds)}")
 
 

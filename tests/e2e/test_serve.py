@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
+import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -268,6 +271,26 @@ def test_the_client_does_what_a_local_session_does(server: QuickServer, resolver
     assert httpx.get(view).json()["sentences"] == remote.sentences
     remote.unshare()
     assert httpx.get(view).status_code == 404
+
+
+def blocks_of(kind: str) -> list[str]:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{kind}\n(.*?)^```", page, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_examples_of_the_documentation_run(server: QuickServer) -> None:
+    (example,) = blocks_of("python client")
+    exec(compile(example.replace("http://127.0.0.1:8000", server.url), "server.md", "exec"), {})
+
+
+def test_the_tour_of_the_documentation_runs(server: QuickServer) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("needs curl; on Debian and Ubuntu: apt-get install curl")
+    (tour,) = blocks_of("sh tour")
+    tour = tour.replace("http://127.0.0.1:8000", server.url).replace("curl -s", "curl -s --fail-with-body")
+    done = subprocess.run(["bash", "-euc", tour], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "event: updates" in done.stdout
 
 
 def test_the_client_says_what_is_wrong(server: QuickServer) -> None:
