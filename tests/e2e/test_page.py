@@ -300,7 +300,7 @@ def test_a_long_paste_is_read_in_pieces_while_the_page_goes_on(page: Page) -> No
     page.locator(".m").first.hover()
     expect(page.locator(".m.on").first).to_be_visible()
     expect(page.locator("#progress")).to_be_visible()  # all that happened while it was being read
-    expect(page.locator("#progress")).to_be_hidden()
+    expect(page.locator("#progress")).to_be_hidden(timeout=5 * PATIENCE)
     state = known(page)
     expect(page.locator(".s")).to_have_count(state["sentences"])
     assert state["tokens"] == 20_000

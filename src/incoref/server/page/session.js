@@ -4,7 +4,7 @@
 import { Problem, wait } from "./api.js";
 
 const OPTIONS = { trace: true, runners_up: 4, undo: 100 };
-const PIECE = 1_000;
+const PIECE = 2_000;
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 3_000;
 const NOTHING = 0, MORE = 1, ALL = 2;
 const AT_REST = 3;    // between two looks, so many times what the last one took: reading comes first
