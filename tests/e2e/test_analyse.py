@@ -179,3 +179,36 @@ def test_k_curve_and_ablate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tin
     )
     assert re.search(r"^as configured +\d+\.\d\d +\d+\.\d\d", printed, re.MULTILINE)
     assert files("ablate")["settings"]["seeds"] == [1, 2]
+
+
+REPORT = """
+title = "A trial & more"
+text = "What this is."
+
+[[analysis]]
+name = "main"
+title = "Scores"
+text = "Of two settings."
+command = "incoref analyse scores dev.conll -s {model} -s {model}@k=2 --paper"
+
+[[analysis]]
+name = "pair"
+command = "analyse compare {model} {model}@k=2 dev.conll --samples 200 --seed 5"
+"""
+
+
+def test_report(folder: Path, tiny: TinyModels) -> None:
+    (folder / "report.toml").write_text(REPORT.format(model=tiny.fp32), encoding="utf-8")
+    incoref("report report.toml --out made --markdown docs/results.md")
+    page = Path("made/report.html").read_text(encoding="utf-8")
+    assert "<h1>A trial &amp; more</h1>" in page
+    assert page.count("data:image/svg+xml;base64,") == 2
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page), "the page needs nothing else"
+    assert '<tr class="quoted"><td>paper: Sent-Inc †</td>' in page
+    text = Path("docs/results.md").read_text(encoding="utf-8")
+    assert "![F1 by metric](../made/main.png)" in text
+    assert f"```sh\nincoref analyse compare {tiny.fp32} {tiny.fp32}@k=2 dev.conll --samples 200 --seed 5\n```" in text
+    assert "Seeds: 5." in text and "| paper: Sent-Inc † |" in text
+    with pytest.raises(IncorefError, match="without --out and --name"):
+        (folder / "wrong.toml").write_text('[[analysis]]\nname = "a"\ncommand = "analyse speed x -o y"\n', "utf-8")
+        incoref("report wrong.toml")

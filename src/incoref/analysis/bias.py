@@ -135,7 +135,7 @@ def winobias(
 ) -> dict[str, dict[str, float]]:
     """CoNLL F1 and the share of found links, by type and side."""
     found = {}
-    for (kind, side), documents in sorted(sides.items()):
+    for (kind, side), documents in sorted(sides.items(), key=lambda item: (item[0][0], item[0][1] == "anti")):
         clusters = answers(system, documents, keeper)
         linked = [_link_found(document, of_text) for document, of_text in zip(documents, clusters, strict=True)]
         found[f"type {kind} {side}"] = {

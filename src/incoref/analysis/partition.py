@@ -1,8 +1,9 @@
 """``partition``: where links are lost. Documents are cut into segments of p sentences; links between segments are
 taken out of annotation and answer, mentions that are left alone are dropped, and recall is scored for every p.
 
-The paper's models rise at p = k: their encoder leans on the k sentences that it reads at once. The bump is the
-recall at p = k less the mean of its neighbours in the list of sizes.
+The paper's models rise at p = k: their encoder leans on the k sentences that it reads at once. The bump is how far
+recall at p = k lies above the straight line between the neighbouring sizes; a curve that falls ever more slowly has
+none (less than nought).
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ def partitioned(documents: Sequence[Document], found: Sequence[Clusters], size: 
 
 
 def bump(sizes: Sequence[int], recall: Sequence[float], k: int) -> float | None:
-    """How far recall at p = k lies above the mean of its neighbours; none where there are not two."""
+    """How far recall at p = k lies above the line between its neighbours; none where there are not two."""
     place = sizes.index(k) if k in sizes else 0
     if not 0 < place < len(sizes) - 1:
         return None
-    return recall[place] - (recall[place - 1] + recall[place + 1]) / 2
+    (before, below), (after, above) = ((sizes[i], recall[i]) for i in (place - 1, place + 1))
+    return recall[place] - (below + (above - below) * (k - before) / (after - before))
 
 
 def partition(

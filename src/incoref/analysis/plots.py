@@ -43,7 +43,7 @@ def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:
     rows = math.ceil(len(plots) / columns)
     with matplotlib.rc_context(_STYLE):
         figure, panels = pyplot.subplots(
-            rows, columns, figsize=(6.4 * columns, 4.2 * rows), squeeze=False, layout="constrained"
+            rows, columns, figsize=(_width(plots) * columns, 4.0 * rows), squeeze=False, layout="constrained"
         )
         for plot, panel in zip(plots, panels.flat, strict=False):
             _panel(plot, panel)
@@ -56,6 +56,12 @@ def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:
             raise IncorefError(f"{png.parent}: the plot can't be written: {error.strerror or error}") from error
         finally:
             pyplot.close(figure)
+
+
+def _width(plots: Sequence[Plot]) -> float:
+    """Inches of a panel: wider where there is a legend beside it."""
+    labels = [len(one.label) for plot in plots if len(plot.series) > 1 for one in plot.series]
+    return 6.0 + 0.075 * max(labels, default=0)
 
 
 def _panel(plot: Plot, panel: Any) -> None:
@@ -74,7 +80,7 @@ def _panel(plot: Plot, panel: Any) -> None:
     else:
         _intervals(plot, colours, panel)
     if len(plot.series) > 1:
-        panel.legend(ncols=2 if len(plot.series) > 6 else 1)
+        panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 
 
 def _colours(all_series: Sequence[Series]) -> list[str]:

@@ -18,7 +18,8 @@ from incoref.outputs.pieces import one_line
 from incoref.types import Document
 
 _STYLE = """
-main { max-width: 96rem; margin: 0 auto; padding: 0 1.25rem 4rem; }
+header, main { max-width: 96rem; }
+main { margin: 0 auto; padding: 0 1.25rem 4rem; }
 details { border-top: 1px solid var(--line); padding: .75rem 0; }
 summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
 summary span { color: var(--quiet); font-weight: 400; font-size: .9rem; margin-left: .6em; }

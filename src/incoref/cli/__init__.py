@@ -8,7 +8,22 @@ from typing import Annotated
 import typer
 
 from incoref._version import __version__
-from incoref.cli import analyse, corpora, info, model, reference, resolve, schema, score, serve, stream, trace, train
+from incoref.cli import (
+    analyse,
+    corpora,
+    info,
+    model,
+    prepare,
+    reference,
+    report,
+    resolve,
+    schema,
+    score,
+    serve,
+    stream,
+    trace,
+    train,
+)
 from incoref.errors import IncorefError
 
 app = typer.Typer(
@@ -34,7 +49,22 @@ def _options(
 ) -> None: ...
 
 
-for _commands in (resolve, stream, serve, trace, schema, model, score, analyse, corpora, reference, train, info):
+for _commands in (
+    resolve,
+    stream,
+    serve,
+    trace,
+    schema,
+    model,
+    score,
+    analyse,
+    report,
+    corpora,
+    prepare,
+    reference,
+    train,
+    info,
+):
     _commands.register(app)
 
 

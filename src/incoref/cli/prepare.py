@@ -1,0 +1,91 @@
+"""``incoref corpus prepare``: corpora that users have their own copies of, made ready as the paper did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incoref.cli._console import note
+from incoref.cli._tables import print_table
+from incoref.cli.corpora import corpus
+from incoref.errors import IncorefError
+
+if TYPE_CHECKING:
+    from incoref.corpora import Statistics
+    from incoref.types import Document
+
+prepare = typer.Typer(help="Make OntoNotes and CODI-CRAC ready as the paper did.", no_args_is_help=True)
+Release = Annotated[Path, typer.Argument(metavar="DIR", help="The release, unpacked.")]
+Target = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")]
+
+
+def register(app: typer.Typer) -> None:
+    corpus.add_typer(prepare, name="prepare")
+
+
+@prepare.command("ontonotes")
+def ontonotes(release: Release, out: Target) -> None:
+    """Take the official English splits of OntoNotes 5 from the CoNLL-2012 files of the LDC release.
+
+    Makes OUT/train, OUT/dev and OUT/test, a file a document.
+
+    Example: incoref corpus prepare ontonotes conll-2012 corpora/ontonotes
+    """
+    from incoref.corpora import prepare as preparing
+
+    counted = {}
+    for split, paths in preparing.ontonotes_files(release).items():
+        counted[split] = _write(preparing.ontonotes(paths), out / split)
+    _print(counted)
+    for split, statistics in counted.items():
+        if statistics.documents != preparing.OFFICIAL[split]:
+            note(
+                f"note: {split} has {statistics.documents} documents, the official split "
+                f"{preparing.OFFICIAL[split]:,}: scores are comparable only on the same ones"
+            )
+
+
+@prepare.command("codi-crac")
+def codi_crac(folder: Release, out: Target) -> None:
+    """Take dialogues of CODI-CRAC from CONLL-UA files: genre tc, no singletons, no split antecedents.
+
+    Makes a folder in OUT for each file, a file a document.
+
+    Example: incoref corpus prepare codi-crac codi-crac-2021 corpora/codi-crac
+    """
+    from incoref.corpora import prepare as preparing
+
+    counted: dict[str, Statistics] = {}
+    for path in preparing.codi_crac_files(folder):
+        name = path.stem.lower()
+        if name in counted:
+            raise IncorefError(f"{path}: a second file of this name; prepare them apart")
+        counted[name] = _write(preparing.codi_crac(path), out / name)
+    _print(counted)
+
+
+def _write(documents: Iterable[Document], folder: Path) -> Statistics:
+    """Write a folder, a file a document, and count what went there."""
+    from incoref import corpora
+
+    total = corpora.Statistics()
+
+    def counting() -> Iterator[Document]:
+        nonlocal total
+        for document in documents:
+            total += corpora.statistics([document])
+            yield document
+
+    corpora.write(counting(), f"{folder}/", "conll-2012")
+    return total
+
+
+def _print(counted: dict[str, Statistics]) -> None:
+    rows = [["", "documents", "sentences", "tokens", "mentions", "clusters"]]
+    for name, of in counted.items():
+        figures = (of.documents, of.sentences, of.tokens, of.mentions, of.clusters)
+        rows.append([name, *(f"{figure:,}" for figure in figures)])
+    print_table(rows)

@@ -1,0 +1,67 @@
+"""``incoref report``: runs a list of analyses and puts them into one page and one Markdown file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incoref.cli._analysing import COMMAND
+from incoref.cli._console import note
+from incoref.errors import IncorefError
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(report)
+
+
+def report(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="The analyses; see docs/analyses.md.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report and of all that it is made of.")] = (
+        Path("report")
+    ),
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", help="Where the Markdown goes; OUT/report.md when not given.")
+    ] = None,
+) -> None:
+    """Run a list of analyses and make one report of them: a page that needs nothing else, and Markdown.
+
+    What is kept in OUT is not computed again, so a report that was interrupted goes on.
+
+    Example: incoref report configs/results.toml --out results --markdown docs/results.md
+    """
+    from incoref.analysis.report import done, html_report, markdown_report, read_plan
+
+    plan = read_plan(config)
+    analyses = []
+    for planned in plan.analyses:
+        print(f"== {planned.title}", flush=True)
+        _run([*planned.words[1:], "--out", str(out), "--name", planned.name], planned.command)
+        analyses.append(done(planned, out))
+        print()
+    place = markdown or out / "report.md"
+    written = {
+        out / "report.html": html_report(plan, analyses),
+        place: markdown_report(plan, analyses, place),
+    }
+    for path, content in written.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise IncorefError(f"{path}: {error.strerror or error}") from error
+    note("written: " + ", ".join(map(str, written)))
+
+
+def _run(words: list[str], command: str) -> None:
+    """An analysis as its own command would run it."""
+    from incoref.cli.analyse import analyse
+
+    token = COMMAND.set(command)
+    try:
+        status = typer.main.get_command(analyse).main(words, prog_name="incoref analyse", standalone_mode=False)
+    finally:
+        COMMAND.reset(token)
+    if status:
+        raise typer.Exit(status)

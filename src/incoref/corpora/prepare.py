@@ -1,0 +1,88 @@
+"""OntoNotes 5 and CODI-CRAC as their owners distribute them, made ready as the paper did.
+
+Neither may be passed on, so users bring their own copies. OntoNotes: the CoNLL-2012 files (``*.v4_gold_conll``, or
+``*.gold_conll`` of later releases), the official splits, English. CODI-CRAC: CONLL-UA files, the genre ``tc``
+(telephone conversation), without singletons and without the relation of split antecedents (``ElementOf``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from incoref.corpora import read
+from incoref.corpora._files import files_in
+from incoref.errors import FormatError, IncorefError
+from incoref.types import Document, Entity, Mention
+
+SPLITS = {"train": "train", "development": "dev", "test": "test", "conll-2012-test": "test"}
+"""The releases' names of folders, and ours."""
+OFFICIAL = {"train": 2802, "dev": 343, "test": 348}
+"""Documents in the official splits of the English part; a part of a document counts as one."""
+_GOLD, _SKELETON = "gold_conll", "gold_skel"
+_SPLIT_ANTECEDENT = "elementof"
+GENRE = "tc"
+
+
+def ontonotes_files(release: Path) -> dict[str, list[Path]]:
+    """The English gold files of each split, found by the names of the folders that they lie in."""
+    if not release.is_dir():
+        raise IncorefError(f"{release}: no such folder")
+    files = files_in(release, lambda path: path.name.endswith(_GOLD))
+    if not files:
+        if files_in(release, lambda path: path.name.endswith(_SKELETON)):
+            raise IncorefError(
+                f"{release}: only skeletons there (*{_SKELETON}), which have no words; fill them in first with the "
+                "task's own skeleton2conll.sh"
+            )
+        raise IncorefError(f"{release}: no file whose name ends in v4_{_GOLD}")
+    found: dict[str, list[Path]] = {}
+    for path in files:
+        folders = path.relative_to(release).parts[:-1]
+        if "english" not in folders and {"chinese", "arabic"} & set(folders):
+            continue
+        # The innermost name decides: a release may itself lie in a folder called test.
+        split = next((folder for folder in reversed(folders) if folder in SPLITS), None)
+        if split is not None:
+            found.setdefault(split, []).append(path)
+    if not found:
+        raise IncorefError(f"{release}: its files lie in none of the folders {', '.join(SPLITS)}")
+    if "conll-2012-test" in found:
+        found.pop("test", None)  # in later releases, the task's own test set is this one
+    named = {SPLITS[split]: paths for split, paths in found.items()}
+    return {split: named[split] for split in OFFICIAL if split in named}
+
+
+def ontonotes(paths: list[Path]) -> Iterator[Document]:
+    """The documents of some files, words and coreference as they are."""
+    for path in paths:
+        for document in read(path, "conll-2012"):
+            if any(token.text == "[WORD]" for token in document.tokens):
+                raise FormatError("words are missing ('[WORD]'): fill them in with skeleton2conll.sh", path=path)
+            yield document
+
+
+def codi_crac_files(folder: Path) -> list[Path]:
+    """The CONLL-UA files of a folder."""
+    if not folder.is_dir():
+        raise IncorefError(f"{folder}: no such folder")
+    found = files_in(folder, lambda path: path.name.lower().endswith(".conllua"))
+    if not found:
+        raise IncorefError(f"{folder}: no file whose name ends in .CONLLUA")
+    return found
+
+
+def codi_crac(path: Path) -> Iterator[Document]:
+    """The documents of a file, as telephone conversations: named ``tc/FILE/DOCUMENT``, without singletons."""
+    for document in read(path, "conllua"):
+        entities = (_without_split_antecedents(entity) for entity in document.entities if len(entity) > 1)
+        yield replace(document, id=f"{GENRE}/{path.stem}/{document.id}", genre=GENRE, entities=tuple(entities))
+
+
+def _without_split_antecedents(entity: Entity) -> Entity:
+    def plain(mention: Mention) -> Mention:
+        kept = tuple(pair for pair in mention.attributes if pair[0].lower().replace("_", "") != _SPLIT_ANTECEDENT)
+        return replace(mention, attributes=kept)
+
+    return replace(entity, mentions=tuple(map(plain, entity.mentions)))
