@@ -26,7 +26,7 @@ from incoref.learning.definition import Reader, Recurrence, Run, run
 from incoref.learning.paper import PaperModel
 from incoref.learning.paper_batches import paper_batches
 from incoref.learning.paper_checkpoint import read_json, read_weights
-from incoref.learning.paper_config import Mode, PaperConfig, Setting
+from incoref.learning.paper_config import XLNET_BASE, Mode, PaperConfig, Setting
 from incoref.learning.paper_document import PaperDocument, number_entities
 from incoref.learning.xlnet_cache import CachedReader
 from incoref.transitions import Action
@@ -52,9 +52,14 @@ def check_reference(folder: Path) -> list[Difference]:
     """The largest difference of every quantity in a folder of reference outputs."""
     model = read_reference_model(folder)
     documents = read_reference_documents(folder, model.config)
-    expected = read_json(folder / "expected.json")
-    if len(documents) != len(expected):
-        raise FormatError(f"{len(expected)} outputs for {len(documents)} documents", path=folder / "expected.json")
+    path = folder / "expected.json"
+    expected = read_json(path)
+    if not isinstance(expected, list) or len(documents) != len(expected):
+        count = len(expected) if isinstance(expected, list) else "no list of"
+        raise FormatError(f"{count} outputs for {len(documents)} documents", path=path)
+    for number, outputs in enumerate(expected):
+        if fault := _fault_of_outputs(outputs):
+            raise FormatError(f"outputs of document {number}: {fault}", path=path)
     worst: dict[str, Difference] = {}
     for number, (document, outputs) in enumerate(zip(documents, expected, strict=True)):
         for quantity, largest in _differences(model, document, outputs):
@@ -105,7 +110,7 @@ def _config(described: Mapping[str, Any], path: Path) -> PaperConfig:
         )
     except KeyError as error:
         raise FormatError(f"the field {error} is missing", path=path) from error
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise FormatError(str(error), path=path) from error
 
 
@@ -132,11 +137,57 @@ def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDoc
                 entity_of=number_entities([entity[span] for span in _mentions(actions)]),
                 name=str(number),
             )
+            _check_numbers(document, config)
             paper_batches(document, config)  # replays the actions
             found.append(document)
-        except (KeyError, IndexError, ValueError) as error:
+        except (KeyError, IndexError, ValueError, TypeError) as error:
             raise FormatError(f"document {number} is not complete or not derivable: {error!r}", path=path) from error
     return found
+
+
+def _check_numbers(document: PaperDocument, config: PaperConfig) -> None:
+    """Sub-words that the encoder knows, a speaker for each, a genre of the list."""
+    words = config.xlnet.get("vocab_size", XLNET_BASE["vocab_size"])
+    if not all(0 <= word < words for sentence in document.sentences for word in sentence):
+        raise ValueError(f"a sub-word that is none of the encoder's {words}")
+    if document.buffer_lengths != document.lengths:
+        raise ValueError("speakers do not match the sub-words")
+    if not all(speaker > 0 for of_sentence in document.speakers for speaker in of_sentence):
+        raise ValueError("a speaker below 1")
+    if not 0 <= document.genre < len(config.genres):
+        raise ValueError(f"genre {document.genre} of {len(config.genres)}")
+
+
+_OUTPUTS = {
+    "free_running": {"action_logits", "actions", "coref_scores", "coref_actions", "clusters", "all_clusters"},
+    "teacher_forced": {"action_logits", "coref_scores", "loss", "grad_norms"},
+}
+_TABLES = ("action_logits", "coref_scores")
+
+
+def _fault_of_outputs(outputs: Any) -> str | None:
+    """What of the program's outputs for a document is missing or not of its kind."""
+    for part, names in _OUTPUTS.items():
+        values = outputs.get(part) if isinstance(outputs, dict) else None
+        if not isinstance(values, dict) or not names <= values.keys():
+            return f"{part} must have {', '.join(sorted(names))}"
+        for name in _TABLES:
+            if not _is_table(values[name]):
+                return f"{name} of {part} must be a list of lists of numbers"
+    forced = outputs["teacher_forced"]
+    norms = forced["grad_norms"]
+    if not isinstance(norms, dict) or not _are_numbers([forced["loss"], *norms.values()]):
+        return "loss must be a number and grad_norms an object of numbers"
+    return None
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(row, list) and _are_numbers(row) for row in value)
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Numbers, or null for those that there are none of."""
+    return all(value is None or isinstance(value, int | float) for value in values)
 
 
 def _joined(rows: Iterable[Sequence[int]]) -> list[int]:
@@ -183,7 +234,7 @@ def _differences(
     yield "teacher forced: loss", difference(loss.item(), wanted["loss"])
     yield "teacher forced: gradient norms", _gradient_difference(model, wanted["grad_norms"])
 
-    yield "cached keys and values against recurrence: vectors", _tensor_difference(cached, plain)
+    yield "cached keys and values against recurrence: vectors", tensor_difference(cached, plain)
     exact = copy.deepcopy(model).double()
     exact.zero_grad()
     stepwise = torch.stack([loss.total for loss in run(exact, document, gold=True).losses]).sum()
@@ -195,7 +246,7 @@ def _differences(
         part.total.backward()
         total += part.total.item()
     yield "vectorised against step by step: loss", difference(total, stepwise.item())
-    yield "vectorised against step by step: gradients", _tensor_difference(gradients(exact), wanted_gradients)
+    yield "vectorised against step by step: gradients", tensor_difference(gradients(exact), wanted_gradients)
 
 
 def _vectors(model: PaperModel, document: PaperDocument, reader: Reader) -> dict[str, Tensor]:
@@ -235,13 +286,14 @@ def _gradient_difference(model: PaperModel, wanted: Mapping[str, float | None]) 
     return max(difference(found.get(name, 0.0), wanted.get(name) or 0.0) for name in found.keys() | wanted.keys())
 
 
-def _tensor_difference(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
+def tensor_difference(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
     """Over all elements; a tensor that is only on one side counts as 0 on the other."""
     largest = 0.0
     for name in found.keys() | wanted.keys():
         one = found.get(name, torch.zeros(()))
         other = wanted.get(name, torch.zeros(()))
-        largest = max(largest, ((one - other).abs() / other.abs().clamp(min=1)).max().item())
+        apart = ((one - other).abs() / other.abs().clamp(min=1)).max().item()
+        largest = math.inf if math.isnan(apart) else max(largest, apart)
     return largest
 
 

@@ -15,7 +15,7 @@ from incoref.cli import app
 from incoref.errors import FormatError, IncorefError
 from incoref.learning.paper_checkpoint import load_paper_model
 from incoref.learning.paper_config import Mode, PaperConfig, Setting
-from incoref.learning.reference import check_reference
+from incoref.learning.reference import check_reference, tensor_difference
 from paper_models import random_document, tiny_config, write_reference_folder
 
 CONFIGS = {
@@ -117,6 +117,37 @@ def test_faults_in_a_folder_are_named(folder: Path) -> None:
     (folder / "config.json").write_text("{}")
     with pytest.raises(FormatError, match="missing"):
         check_reference(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "keys", "value", "fault"),
+    [
+        ("documents.json", (0, "genre"), 99, "genre 99"),
+        ("documents.json", (0, "genre"), "x", "document 0"),
+        ("documents.json", (0, "sentences", 0, 0), 10**6, "sub-word"),
+        ("documents.json", (0, "speakers", 0), [], "speakers"),
+        ("documents.json", (0,), None, "document 0"),
+        ("config.json", ("xlnet",), None, "xlnet"),
+        ("config.json", ("genres",), None, "NoneType"),
+        ("expected.json", (1,), [], "document 1: free_running"),
+        ("expected.json", (0, "teacher_forced"), {"loss": 1.0}, "document 0: teacher_forced"),
+        ("expected.json", (0, "teacher_forced", "loss"), "x", "loss must be a number"),
+        ("expected.json", (0, "free_running", "coref_scores", 0), None, "coref_scores"),
+    ],
+)
+def test_values_that_can_not_be_are_named(
+    folder: Path, file: str, keys: tuple[Any, ...], value: Any, fault: str
+) -> None:
+    change(folder / file, *keys, value=value)
+    with pytest.raises(FormatError, match=fault) as error:
+        check_reference(folder)
+    assert error.value.path == str(folder / file)
+
+
+def test_what_is_no_number_differs() -> None:
+    nan = {"a": torch.tensor([float("nan"), 0.0])}
+    assert tensor_difference(nan, {"a": torch.zeros(2)}) == float("inf")
+    assert tensor_difference({"a": torch.zeros(2)}, {}) == 0
 
 
 def test_outputs_for_another_number_of_documents_are_an_error(folder: Path) -> None:
