@@ -271,7 +271,7 @@ class Session:
                 if time.monotonic() > until:
                     raise IncorefError(f"{self._url} can't be reached: {error}") from error
             time.sleep(min(wait, max(0.1, until - time.monotonic())))
-            pause = min(2.0, 2 * pause)
+            pause = min(1.0, 2 * pause)
 
 
 def _http_client(url: str, token: str | None, timeout: float) -> httpx.Client:
