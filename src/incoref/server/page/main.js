@@ -86,9 +86,10 @@ async function take(answer, since) {
   transcript.wait(text.pending);
   await listed(answer.entities.map(({ id }) => id), mine);
   if (session !== mine) return;
-  if (since && !quiet) announce(fresh);
   refresh();
-  if (since && fresh.length && nearEnd()) transcript.element(text.sentences.length - 1)?.scrollIntoView({ block: "nearest" });
+  if (!since || !fresh.length || quiet) return;    // a long text is read from its beginning
+  announce(fresh);
+  if (nearEnd()) transcript.element(text.sentences.length - 1).scrollIntoView({ block: "nearest" });
 }
 
 async function listed(ids, mine) {
@@ -118,7 +119,6 @@ function refresh() {
 // For those who listen: what the last sentence was about.
 function announce(fresh) {
   const last = fresh.at(-1);
-  if (!last) return;
   const names = new Set(last.mentions.map(({ entity }) => called(text.entities.get(entity))));
   tell(`Sentence ${last.number + 1}: ${names.size ? [...names].join(", ") : "nobody and nothing"}`);
 }

@@ -8,6 +8,7 @@ const PIECE = 2_000;
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 3_000;
 const NOTHING = 0, MORE = 1, ALL = 2;
 const AT_REST = 3;    // between two looks, so many times what the last one took: reading comes first
+const MANY = 10, BREATH = 400;    // when so many sentences came at once, more will come: no sooner than this is shown more
 
 export class Session {
   #api; #hear; #closed = new AbortController();
@@ -95,7 +96,8 @@ export class Session {
       this.sentences = answer.sentences;
       this.sequence = Math.max(this.sequence, answer.sequence ?? 0);
       await this.#hear.changed(answer, since);
-      if (this.#wanted !== NOTHING) await wait(AT_REST * Math.min(300, performance.now() - begun));
+      if (this.#wanted === NOTHING) return;
+      await wait(Math.max(answer.lines.length > MANY ? BREATH : 0, AT_REST * Math.min(300, performance.now() - begun)));
     }
   }
 
