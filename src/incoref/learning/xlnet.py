@@ -21,6 +21,9 @@ from transformers import XLNetConfig, XLNetModel
 from incoref.errors import IncorefError
 from incoref.learning.pretrained import load_pretrained
 
+_RECOMPUTED_AT_ONCE = 1024
+"""Tokens of a layer whose inner values are there at once in the backward pass, if these were not kept."""
+
 Memory = tuple[Tensor, ...]
 """The input of every layer for the cached tokens, (cached, d_model) each, without gradients."""
 
@@ -56,37 +59,70 @@ def encode(
     """Vectors of consecutive pieces, (n, d_model), and the memory after them: what the last one saw, and itself.
 
     Piece p has ``lengths[p]`` of the ``ids`` (n,) and sees ``seen[p]`` tokens before it, in ``memory`` or in earlier
-    pieces. With ``recompute``, a layer's inner values are not kept but computed again in the backward pass.
+    pieces. With ``recompute``, a layer's inner values are not kept but computed again in the backward pass, for a few
+    pieces at a time.
     """
     hidden = model.dropout(model.word_embedding(ids))
     cached = 0 if memory is None else memory[0].shape[0]
-    spans = _Spans(lengths, seen, cached, hidden.device)
-    positions = model.dropout(_positions(model, spans.farthest, max(lengths)).to(hidden))
+    recompute = recompute and torch.is_grad_enabled()
+    groups = _groups(lengths, seen, cached, _RECOMPUTED_AT_ONCE if recompute else sum(lengths), hidden.device)
+    positions = model.dropout(_positions(model, groups[0].farthest, max(lengths)).to(hidden))
     handed_on = lengths[-1] + seen[-1]
     inputs = []
     for number, layer in enumerate(model.layer):
         before = hidden.detach() if memory is None else torch.cat([memory[number], hidden.detach()])
         inputs.append(before[-handed_on:])
-        if recompute and torch.is_grad_enabled():
-            hidden = checkpoint(_layer, layer, hidden, before, positions, spans, use_reentrant=False)
+        if recompute:
+            parts = [
+                checkpoint(_layer, layer, *spans.of(hidden, before), positions, spans, use_reentrant=False)
+                for spans in groups
+            ]
         else:
-            hidden = _layer(layer, hidden, before, positions, spans)
+            parts = [_layer(layer, *spans.of(hidden, before), positions, spans) for spans in groups]
+        hidden = parts[0] if len(parts) == 1 else torch.cat(parts)
     return model.dropout(hidden), tuple(inputs)
 
 
 class _Spans:
-    """Where the tokens of a batch's pieces, and the cached tokens before each, are."""
+    """Where the tokens of consecutive pieces of a batch, and the cached tokens before each, are."""
 
-    def __init__(self, lengths: Sequence[int], seen: Sequence[int], cached: int, device: torch.device) -> None:
-        self.lengths = list(lengths)
-        self.seen = list(seen)
-        self.farthest = max(length + count for length, count in zip(lengths, seen, strict=True))
+    def __init__(
+        self, lengths: list[int], seen: list[int], first: int, cached: int, farthest: int, device: torch.device
+    ) -> None:
+        """``first`` is the pieces' first token in the batch; ``farthest`` the largest distance in all of it."""
+        self.lengths = lengths
+        self.seen = seen
+        self.farthest = farthest
+        self._tokens = slice(first, first + sum(lengths))
         ranges = []
-        start = cached
+        start = cached + first
         for length, count in zip(lengths, seen, strict=True):
             ranges.append(torch.arange(start - count, start))
             start += length
-        self.cached = torch.cat(ranges).to(device)  # (sum of seen,), rows of memory and batch together
+        rows = torch.cat(ranges)  # (sum of seen,), rows of memory and batch together
+        self._rows = slice(int(rows.min()), int(rows.max()) + 1) if len(rows) else slice(0, 0)
+        self.cached = (rows - self._rows.start).to(device)
+
+    def of(self, hidden: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        """The pieces' own tokens, and the tokens that they see before themselves."""
+        return hidden[self._tokens], before[self._rows]
+
+
+def _groups(
+    lengths: Sequence[int], seen: Sequence[int], cached: int, most: int, device: torch.device
+) -> list[_Spans]:
+    """Consecutive pieces of at most so many tokens together, or one piece."""
+    farthest = max(length + count for length, count in zip(lengths, seen, strict=True))
+    groups = []
+    first = end = token = 0
+    while first < len(lengths):
+        end, total = first + 1, lengths[first]
+        while end < len(lengths) and total + lengths[end] <= most:
+            total += lengths[end]
+            end += 1
+        groups.append(_Spans(list(lengths[first:end]), list(seen[first:end]), token, cached, farthest, device))
+        first, token = end, token + total
+    return groups
 
 
 def _positions(model: XLNetModel, farthest: int, longest: int) -> Tensor:

@@ -12,6 +12,7 @@ from torch import Tensor
 from transformers import XLNetModel
 
 from incoref.errors import IncorefError
+from incoref.learning import xlnet
 from incoref.learning.definition import Recurrence
 from incoref.learning.xlnet import Memory, encode, load_xlnet, new_xlnet
 from incoref.learning.xlnet_cache import CachedReader, CachedXLNet
@@ -43,11 +44,12 @@ def gradients(model: XLNetModel, vectors: Tensor) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-@settings(max_examples=15)
-@given(PIECES, st.integers(1, 6), st.booleans())
+@settings(max_examples=20)
+@given(PIECES, st.integers(1, 6), st.sampled_from([None, 1, 10, 1000]))
 def test_one_pass_equals_the_recurrence_in_values_and_gradients(
-    model: XLNetModel, pieces: list[tuple[int, int]], together: int, recompute: bool
+    model: XLNetModel, pieces: list[tuple[int, int]], together: int, recomputed_at_once: int | None
 ) -> None:
+    recompute = recomputed_at_once is not None
     recurrence, ids = Recurrence(model), tokens(pieces)
     expected = torch.cat([recurrence.read(some, cache) for some, (_, cache) in zip(ids, pieces, strict=True)])
     wanted = gradients(model, expected)
@@ -60,7 +62,9 @@ def test_one_pass_equals_the_recurrence_in_values_and_gradients(
             lengths.append(length)
             cached = seen[-1] + length
         some = torch.cat(ids[start : start + together])
-        vectors, memory = encode(model, some, lengths, seen, memory, recompute)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(xlnet, "_RECOMPUTED_AT_ONCE", recomputed_at_once)
+            vectors, memory = encode(model, some, lengths, seen, memory, recompute)
         assert len(memory[0]) == cached
         found.append(vectors)
     torch.testing.assert_close(torch.cat(found), expected)
