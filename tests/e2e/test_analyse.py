@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from incoref.cli import app
 from incoref.errors import IncorefError
 from tiny_models import TinyModels
-from tiny_training import write_corpus, write_streaming_run
+from tiny_training import write_corpus, write_paper_run, write_streaming_run
 
 Run = Callable[[str], str]
 PNG, SVG = b"\x89PNG", "<svg"
@@ -212,3 +212,15 @@ def test_report(folder: Path, tiny: TinyModels) -> None:
     with pytest.raises(IncorefError, match="without --out and --name"):
         (folder / "wrong.toml").write_text('[[analysis]]\nname = "a"\ncommand = "analyse speed x -o y"\n', "utf-8")
         incoref("report wrong.toml")
+
+
+def test_models_of_the_papers_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_paper_run(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    printed = incoref("analyse k-curve dev.conll --train config.toml --set training.epochs=1 --k 2")
+    assert re.search(r"^trained for k, k=2 ", printed, re.MULTILINE)
+    [best] = Path("analyses/models").glob("k-2-*/best")
+    scored = incoref(f"analyse scores dev.conll -s {best}")
+    f1 = [files(name)["tables"][0]["rows"][0]["cells"][place] for name, place in (("k-curve", 3), ("scores", 10))]
+    assert f1[0] == f1[1]
+    assert str(best) in scored

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from incoref.errors import IncorefError
 from incoref.types import Document
@@ -56,16 +56,16 @@ class Keeper:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a+b") as file:
-                if file.tell() and not _ends_in_line_break(file.fileno()):
+                if file.tell() and not _ends_in_line_break(file):
                     file.write(b"\n")
                 file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         except OSError as error:
             raise IncorefError(f"{self._path}: {error.strerror or error}") from error
 
 
-def _ends_in_line_break(descriptor: int) -> bool:
-    size = os.fstat(descriptor).st_size
-    return os.pread(descriptor, 1, size - 1) == b"\n"
+def _ends_in_line_break(file: BinaryIO) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -71,6 +71,8 @@ def _panel(plot: Plot, panel: Any) -> None:
     if plot.log:
         panel.set_xscale("log")
         panel.set_yscale("log")
+        for axis in (panel.xaxis, panel.yaxis):
+            _plain_numbers(axis)
     colours = _colours(plot.series)
     if plot.kind == "lines":
         for number, one in enumerate(plot.series):
@@ -81,6 +83,15 @@ def _panel(plot: Plot, panel: Any) -> None:
         _intervals(plot, colours, panel)
     if len(plot.series) > 1:
         panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """1, 2, 5, 10 … on a logarithmic axis, as people write them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
 def _colours(all_series: Sequence[Series]) -> list[str]:

@@ -201,7 +201,8 @@ def _growth_plot(counted: dict[str, list[float]], fits: dict[str, tuple[float, f
         if fit is not None:
             ends = [min(counted["tokens"]), max(counted["tokens"])]
             power, factor = fit
-            lines.append(series(f"{name} ≈ {factor:.2g}·n^{power:.2f}", ends, [factor * n**power for n in ends]))
+            fitted = [factor * n**power for n in ends]
+            lines.append(series(f"{factor:.2g}·n^{power:.2f}: {name}", ends, fitted))  # in the colour of the points
     return Plot("Work", "tokens", "count", tuple(lines), log=True)
 
 
@@ -209,7 +210,7 @@ def _memory_table(named: dict[str, list[list[float]]]) -> Table:
     rows = [
         row(name, int(point[0]), point[1] / 1e6, point[2] / 1e6, point[3] / 1e6 if point[3] else None)
         for name, points in named.items()
-        for point in (points[0], points[len(points) // 2], points[-1])
+        for point in points[:: max(1, len(points) // 3)]
     ]
     columns = ("stream", "tokens", "vectors, MB", "saved, MB", "process, MB")
     return Table(

@@ -1,7 +1,6 @@
 """Whatever finds the entities of a document: a model in one of its settings, or files that hold another's answers.
 
-A system is named ``default``, by a model folder or by a file or directory with annotated documents; a model's
-setting may follow behind an ``@``: ``default@k=4``, ``my-model@part-inc``.
+How systems are named, ``naming`` knows.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from incoref.types import Document
 
 Clusters = list[list[tuple[int, int]]]
 """Half-open ranges of tokens."""
-DEFAULT = "default"
 
 
 class System(Protocol):
@@ -94,33 +92,6 @@ class AnswerSystem:
                 f"{self._path}: document '{document.id}' {fault}; it needs the documents of the corpus"
             )
         return token_clusters(found)
-
-
-def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) -> System:
-    """The system that a name stands for; ``loaded`` keeps models that are used in several settings."""
-    place, at, setting = name.rpartition("@")
-    if not at:
-        place, setting = name, "sent-inc"
-    folder = None if place == DEFAULT else Path(place)
-    if folder is not None and folder.exists() and not (folder / "config.json").is_file():
-        if at:
-            raise IncorefError(f"{place}: has no settings, since it is no model folder (config.json is missing)")
-        return AnswerSystem(folder)
-    if folder not in loaded:
-        loaded[folder] = Model.load(folder, options.threads)
-    return ModelSystem(loaded[folder], setting, options, None if folder is None else str(folder))
-
-
-def systems_named(names: Sequence[str], options: Options) -> list[System]:
-    """Different systems; a model is loaded once however many settings of it there are."""
-    loaded: dict[Path | None, Model] = {}
-    systems = [system_named(name, options, loaded) for name in names]
-    twice = [
-        system.name for number, system in enumerate(systems) if system.name in {s.name for s in systems[:number]}
-    ]
-    if twice:
-        raise IncorefError(f"'{twice[0]}' is there twice; each system needs a name of its own")
-    return systems
 
 
 def answers(system: System, documents: Sequence[Document], keeper: Keeper) -> list[Clusters]:

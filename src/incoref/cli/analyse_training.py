@@ -71,7 +71,8 @@ def k_curve(
     """
     from incoref.analysis.k_curve import KS, trained_for
     from incoref.analysis.k_curve import k_curve as run
-    from incoref.analysis.systems import Options, system_named
+    from incoref.analysis.naming import system_named
+    from incoref.analysis.systems import Options
     from incoref.modelfile import Model
 
     texts = documents_of(corpus, format, documents, limit)

@@ -1,0 +1,71 @@
+"""The paper's own models as systems: trained by ``incoref train`` or imported from the authors' checkpoints.
+
+They run on the learning side, which is imported when the first document is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+from incoref.analysis.systems import Clusters
+from incoref.errors import IncorefError
+from incoref.types import Document
+
+_WEIGHTS = "model.safetensors"
+
+
+def is_paper_model(folder: Path) -> bool:
+    """Whether a folder holds a model of the paper's kind."""
+    config = folder / "config.json"
+    if not (config.is_file() and (folder / _WEIGHTS).is_file()):
+        return False
+    described = json.loads(config.read_text(encoding="utf-8"))
+    return isinstance(described, dict) and {"mode", "setting"} <= described.keys()
+
+
+class PaperSystem:
+    """A model folder: ``config.json``, ``model.safetensors``, ``tokenizer.json``."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        self._folder = folder
+
+    @cached_property
+    def digest(self) -> str:
+        found = hashlib.blake2b(digest_size=12)
+        for name in ("config.json", _WEIGHTS, "tokenizer.json"):
+            path = self._folder / name
+            if not path.is_file():
+                raise IncorefError(f"{path}: is missing; copy the encoder's file of this name there")
+            with path.open("rb") as file:
+                found.update(hashlib.file_digest(file, "blake2b").digest())
+        return found.hexdigest()
+
+    @cached_property
+    def _read(self) -> Callable[[Document], Clusters]:
+        import torch
+
+        from incoref.learning.definition import run
+        from incoref.learning.paper_checkpoint import load_paper_model
+        from incoref.learning.paper_reading import read_paper, word_clusters
+        from incoref.learning.xlnet_cache import CachedReader, CachedXLNet
+        from incoref.subwords import SubwordTokenizer
+
+        model = load_paper_model(self._folder)
+        tokenizer = SubwordTokenizer.load(self._folder / "tokenizer.json")
+        encoder = CachedXLNet(model.encoder)
+
+        def read(document: Document) -> Clusters:
+            with torch.inference_mode():
+                reading = read_paper(document, tokenizer, model.config)
+                found = run(model, reading.document, gold=False, reader=CachedReader(encoder))
+            return word_clusters(reading, found.clusters)
+
+        return read
+
+    def clusters(self, document: Document) -> Clusters:
+        return self._read(document)
