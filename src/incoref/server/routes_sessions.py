@@ -255,7 +255,7 @@ ExportFormat = Annotated[
     Literal["json", "conll", "conllu", "conllua", "html", "text", "resolved"],
     Query(description="As incoref resolve."),
 ]
-EXPORTED = described(200, "A file to keep.", "application/json") | problems(404, 409)
+EXPORTED = described(200, "A file to keep.", *dict.fromkeys(views.EXPORTS.values())) | problems(404, 409)
 
 
 @router.get(

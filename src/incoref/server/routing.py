@@ -84,9 +84,10 @@ def answers(model: type[BaseModel], *refusals: int, status: int = 200, about: st
     return told | problems(*refusals)
 
 
-def described(status: int, about: str, media_type: str | None = None) -> dict[int | str, Any]:
+def described(status: int, about: str, *media_types: str) -> dict[int | str, Any]:
     """For the OpenAPI document: an answer that is no JSON of ours."""
-    return {status: {"description": about, **({"content": {media_type: {}}} if media_type else {})}}
+    content: dict[str, Any] = {"content": {kind: {} for kind in media_types}} if media_types else {}
+    return {status: {"description": about, **content}}
 
 
 def problems(*statuses: int) -> dict[int | str, Any]:
