@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -30,7 +31,8 @@ class Keeper:
     def __init__(self, path: Path, *, again: bool = False, progress: Progress = _tell_nobody) -> None:
         """``again`` computes everything anew; the new results are what is found from then on."""
         self._path, self._progress = path, progress
-        self._kept: dict[str, Any] = {} if again else _read(path)
+        self._kept: dict[str, dict[str, Any]] = {} if again else _read(path)
+        self._dates: set[str] = set()
 
     def each(
         self,
@@ -46,11 +48,18 @@ class Keeper:
             key = digest(what, *depends_on(item))
             if key not in self._kept:
                 value = json.loads(json.dumps(compute(item)))  # the same value now as when it is read back
-                self._write({"key": key, "what": what, "value": value})
-                self._kept[key] = value
-            found.append(self._kept[key])
+                self._kept[key] = {"key": key, "what": what, "date": today(), "value": value}
+                self._write(self._kept[key])
+            found.append(self._kept[key]["value"])
+            self._dates.add(self._kept[key]["date"])
         self._progress(what, len(items), len(items))
         return found
+
+    @property
+    def measured(self) -> str:
+        """When the results were computed that have been asked for: a day, or the first and the last."""
+        days = sorted(self._dates) or [today()]
+        return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
 
     def _write(self, line: dict[str, Any]) -> None:
         try:
@@ -68,15 +77,20 @@ def _ends_in_line_break(file: BinaryIO) -> bool:
     return file.read(1) == b"\n"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     kept = {}
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             result = json.loads(line)
-            kept[result["key"]] = result["value"]
-        except (ValueError, TypeError, KeyError):
+            if result.keys() >= {"key", "date", "value"}:
+                kept[result["key"]] = result
+        except (ValueError, AttributeError):
             continue  # cut short
     return kept
 

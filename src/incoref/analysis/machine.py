@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from incoref._version import __version__
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers", "scipy", "matplotlib", "torch", "transformers")
 
 
-def made_here() -> dict[str, Any]:
-    """Date, machine and versions, for the record."""
+def made_here(date: str) -> dict[str, Any]:
+    """Machine and versions, for the record, with the date of the measurements."""
     versions = {"incoref": __version__, "python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -23,7 +22,7 @@ def made_here() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             continue
     return {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "date": date,
         "machine": f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "versions": versions,

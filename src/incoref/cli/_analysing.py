@@ -89,7 +89,7 @@ def documents_of(
     return found
 
 
-def finish(findings: Findings, out: Path, name: str | None) -> None:
+def finish(findings: Findings, keeper: Keeper, out: Path, name: str | None) -> None:
     """Print the tables, write the files, and say where they are."""
     from incoref.analysis.writing import write_findings
 
@@ -102,5 +102,5 @@ def finish(findings: Findings, out: Path, name: str | None) -> None:
             print(table.note)
     sys.stdout.flush()
     command = COMMAND.get() or shlex.join(["incoref", *sys.argv[1:]])
-    written = write_findings(findings, out, name or findings.analysis, command)
+    written = write_findings(findings, out, name or findings.analysis, command, keeper.measured)
     note("written: " + ", ".join(map(str, written)))

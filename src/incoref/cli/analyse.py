@@ -68,7 +68,7 @@ def scores(
     systems = _systems(system or ["default"], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, systems, keeper, drop_singletons=drop_singletons, beside_paper=paper)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 @analyse.command("compare")
@@ -99,7 +99,7 @@ def compare(
     one, other = _systems([a, b], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, one, other, keeper, drop_singletons=drop_singletons, samples=samples, seed=seed)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 @analyse.command("errors")
@@ -130,7 +130,7 @@ def errors(
     [chosen] = _systems([system], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, chosen, keeper, drop_singletons=drop_singletons, worst=worst)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 @analyse.command("partition")
@@ -164,7 +164,7 @@ def partition(
     systems = _systems(system or ["default@k=1", "default@k=4", "default@k=20"], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, systems, keeper, sizes=size or SIZES, beside_paper=paper)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 @analyse.command("over-time")
@@ -198,7 +198,7 @@ def over_time(
     ahead = [number for number in (LOOKAHEADS if lookahead is None else lookahead) if number]
     with keeping(out, again) as keeper:
         found = run(texts, systems, keeper, drop_singletons=drop_singletons, lookaheads=ahead)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 @analyse.command("bias")
@@ -230,7 +230,7 @@ def bias(
     [chosen] = _systems([system], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(BiasData(tuple(gap or ()), winobias, winogender), chosen, keeper, limit=limit)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
     if card is not None:
         put_into_card(card, found.pages["card.md"])
 
@@ -264,7 +264,7 @@ def speed(
     chosen = _model_system(system, scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, chosen, keeper, stream=stream)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 @analyse.command("incrementalise")
@@ -308,7 +308,7 @@ def incrementalise(
     ours = _systems(beside or [], scheme, genre, threads)
     with keeping(out, again) as keeper:
         found = run(texts, resolver, title, keeper, drop_singletons=drop_singletons, beside=ours)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 def _systems(names: list[str], scheme: str | None, genre: str, threads: int) -> list[System]:

@@ -89,7 +89,7 @@ def k_curve(
         if train is not None:
             ways.append(("trained for k", trained_for(_models(train, out, keeper, options, settings))))
         found = run(texts, ways, keeper, ks=k or KS, drop_singletons=drop_singletons, beside_paper=paper)
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 def ablate(
@@ -142,7 +142,7 @@ def ablate(
             samples=samples,
             beside_paper=paper,
         )
-    finish(found, out, name)
+    finish(found, keeper, out, name)
 
 
 def _models(config: Path, out: Path, keeper: Keeper, options: Options, settings: list[str] | None) -> Models:

@@ -55,3 +55,16 @@ def test_progress_is_told_from_start_to_end(tmp_path: Path) -> None:
 def test_texts_differ_by_what_a_system_sees() -> None:
     one, other = random_document(3, 1), random_document(3, 2)
     assert text_digest(one) == text_digest(random_document(3, 1)) != text_digest(other)
+
+
+def test_the_days_of_measuring_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "kept.jsonl"
+    for day, numbers, known in (
+        ("2026-01-01", [1], "2026-01-01"),
+        ("2026-02-02", [1], "2026-01-01"),
+        ("2026-02-02", [1, 2], "2026-01-01 to 2026-02-02"),
+    ):
+        monkeypatch.setattr("incoref.analysis.keeping.today", lambda day=day: day)
+        keeper = Keeper(path)
+        keeper.each("squares", numbers, lambda number: (number,), lambda number: number)
+        assert keeper.measured == known
