@@ -47,6 +47,7 @@ return 0
 """,
     "records": """
 local after, most = tonumber(ARGV[3]), tonumber(ARGV[4])
+if most == 0 then return {} end
 local start = math.max(0, after - tonumber(redis.call('HGET', session, 'dropped')))
 return redis.call('LRANGE', key('log'), start, most < 0 and -1 or start + most - 1)
 """,
@@ -150,8 +151,6 @@ class RedisStore:
             raise OutOfOrder(f"record {record.number} came where {following} is the next")
 
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
-        if most == 0:
-            return []
         return [_unpacked(data) for data in self._call("records", id, after, -1 if most is None else most)]
 
     def with_sequence(self, id: str, sequence: int) -> Record | None:

@@ -133,6 +133,21 @@ def store(request: pytest.FixtureRequest, opened: Callable[[str], Store]) -> Sto
     return opened(request.param)
 
 
+def test_a_session_that_is_not_there_is_told_whatever_is_asked(store: Store) -> None:
+    for call in (
+        lambda: store.records("nobody", 0, 0),
+        lambda: store.snapshots("nobody"),
+        lambda: store.with_sequence("nobody", 1),
+        lambda: store.touch("nobody", 1.0),
+        lambda: store.share("nobody", None),
+        lambda: store.drop("nobody", 1),
+        lambda: store.copy("nobody", "twin", "x", 1.0),
+    ):
+        with pytest.raises(NoSession):
+            call()
+    assert store.count() == 0
+
+
 def test_a_log_grows_by_one_at_a_time(store: Store) -> None:
     store.create("ada", "x", b"head", 1)
     store.append("ada", Record(1, None, b"c", b"a"), 1)
