@@ -67,7 +67,7 @@ def add(page: Page, *texts: str) -> None:
 
 def known(page: Page) -> Any:
     """What the server knows of the page's session."""
-    return httpx.get(page.url.replace("#session=", "v1/sessions/")).json()
+    return httpx.get(page.url.replace("#session=", "v1/sessions/"), timeout=PATIENCE / 1000).json()
 
 
 def shown(page: Page) -> tuple[list[str], dict[str, int]]:
@@ -328,6 +328,17 @@ def test_a_token_is_asked_for(chromium: Browser, server: QuickServer) -> None:
     dialog.get_by_role("button", name="Go on").click()
     expect(page.locator(".s")).to_have_count(1)
     page.close()
+
+
+def test_after_the_end_of_a_session_another_one_begins(page: Page) -> None:
+    add(page, "Anna saw the old man.")
+    httpx.delete(page.url.replace("#session=", "v1/sessions/"), timeout=PATIENCE / 1000)
+    expect(page.locator("#state")).to_have_text("Session ended")
+    field(page).fill("He left.")
+    field(page).press("Enter")
+    expect(page.locator(".s")).to_have_text(["He left."])
+    expect(page.locator("#state")).to_have_text("Live")
+    agrees(page)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])

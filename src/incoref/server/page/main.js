@@ -13,11 +13,13 @@ import { Transcript, dress } from "./transcript.js";
 
 const $ = (id) => document.getElementById(id);
 const SLICE = 12;            // milliseconds of work between two chances for the browser to answer people
+const COMPLAINT = 8_000;
 const STATES = { ready: "Ready", live: "Live", away: "Reconnecting …", gone: "Session ended" };
 
 const text = new Text();
 const api = new Api(askForToken);
 let session, chains, list, composer, decision, quiet = false;
+let connection = "ready", complaint;
 
 const act = {
   light: (id) => chains.light(id),
@@ -36,13 +38,14 @@ function place() {
   return { id: id("session"), view: id("view") };
 }
 
-function begin({ id, view }) {
+// With `keep`, what stands in the text field stays.
+function begin({ id, view }, { keep = false } = {}) {
   session?.close();
   text.clear();
   transcript.clear();
   chains.clear();
   list.clear();
-  composer.clear();
+  if (!keep) composer.clear();
   document.body.classList.toggle("looking", view !== null);
   $("banner").hidden = view === null;
   $("banner").textContent = "You are looking at a shared session. It changes here as it goes on.";
@@ -59,6 +62,10 @@ const hear = {
 };
 
 function show(name, message) {
+  clearTimeout(complaint);
+  // A complaint is shown for a while, and then how the connection is.
+  if (name === "refused") complaint = setTimeout(() => show(connection), COMPLAINT);
+  else connection = name;
   $("state").dataset.state = name;
   $("state").textContent = message ?? STATES[name];
 }
@@ -196,9 +203,15 @@ function askForToken() {
   });
 }
 
-function startFresh() {
+function startFresh(options) {
   history.pushState(null, "", location.pathname);
-  begin({ id: null, view: null });
+  begin({ id: null, view: null }, options);
+}
+
+// One to write to: if the server has none of that id any more, another one begins.
+function open() {
+  if (session.closed) startFresh({ keep: true });
+  return session;
 }
 
 function play(example) {
@@ -221,7 +234,7 @@ chains = new Chains({
 });
 list = new EntityList({ text, list: $("entities"), find: $("find"), several: $("several"), act });
 composer = new Composer({
-  form: $("composer"), words: $("words"), speaker: $("speaker"), speakers: $("speakers"), session: () => session, progress,
+  form: $("composer"), words: $("words"), speaker: $("speaker"), speakers: $("speakers"), session: open, progress,
 });
 decision = new Decision({
   dialog: $("decision"), text, ask: (start, end) => session.decision(start, end),
