@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pip
 @contextmanager
 def streaming(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "incoref", "stream", *arguments]
-    with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, bufsize=0) as process:
+    # Where the tests run in the background, interrupts may be ignored, and a child would take that over.
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, bufsize=0, preexec_fn=heed) as process:
         try:
             yield process
         finally:
