@@ -146,8 +146,8 @@ def export(
         typer.Option(
             "--calibrate",
             metavar="CONFIG.toml",
-            help="Fit the probabilities' temperatures on this configuration's development corpora, which need "
-            "singletons (see the setting singletons_from), and round int8 weights for its training corpora.",
+            help="Fit the probabilities' temperatures on this configuration's development corpora; they need "
+            "singletons (see the setting singletons_from).",
         ),
     ] = None,
     fp32: Annotated[bool, typer.Option("--fp32", help="Keep full precision: large and slow, for tests.")] = False,
@@ -161,8 +161,8 @@ def export(
     from incoref.learning.export import export as write
 
     trained = run / "best" if (run / "best").is_dir() else run
-    corpora = Configuration.read(calibrate) if calibrate else None
-    calibration = write(trained, out, name=name, quantise=not fp32, corpora=corpora)
+    development = Configuration.read(calibrate).dev if calibrate else ()
+    calibration = write(trained, out, name=name, quantise=not fp32, development=development)
     size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
     print(f"{out}: {size:.1f} MB")
     for what, fit in (("mentions", calibration.mention), ("links", calibration.link)) if calibration else ():

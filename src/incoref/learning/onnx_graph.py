@@ -5,7 +5,8 @@ layer by layer, ``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity
 ``vectors`` (n, width), and ``present.<layer>.key`` and ``.value``: the past with the n sub-words written into their
 places. Where the caller gives one memory for both, ONNX Runtime writes the new places and copies nothing.
 
-How int8 weights are rounded is the business of ``quantisation``.
+Int8 weights have a scale per column and are limited to 7 bits, because processors without VNNI add pairs of products
+in 16 bits.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
-from incoref.learning.quantisation import Inputs, plainly_rounded, rounded_for
 
 Floats = npt.NDArray[np.float32]
 
 _OPSET = 20
+_SEVEN_BITS = 63
 _PARTS = ("query", "key", "value")
 
 
@@ -33,8 +34,6 @@ class _Graph:
     """Nodes and weights gathered while the graph is written."""
 
     quantise: bool
-    inputs: Mapping[str, Inputs]
-    """What products read in real text, by their names."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     weights: list[onnx.TensorProto] = field(default_factory=list)
 
@@ -56,16 +55,14 @@ class _Graph:
                 self.constant(f"{name}.bias", bias),
                 name=name,
             )
-        known = self.inputs.get(name)
-        rounded = plainly_rounded(weight) if known is None else rounded_for(weight, known)
-        if rounded.divisor is not None:
-            factor = self.constant(f"{name}.factor", 1 / rounded.divisor)
-            source = self.node("Mul", source, factor, name=f"{name}.evened")
+        scale = np.abs(weight).max(axis=0) / _SEVEN_BITS
+        scale[scale == 0] = 1
+        rounded = np.round(weight / scale).astype(np.int8)
         return self.node(
             "DynamicQuantizeMatMul",
             source,
-            self.constant(f"{name}.weight", rounded.integers),
-            self.constant(f"{name}.scale", rounded.scale),
+            self.constant(f"{name}.weight", rounded),
+            self.constant(f"{name}.scale", scale.astype(np.float32)),
             "",
             self.constant(f"{name}.bias", bias),
             name=name,
@@ -106,13 +103,11 @@ class _Graph:
         )
 
 
-def encoder_graph(
-    encoder: BlockCausalEncoder, quantise: bool, inputs: Mapping[str, Inputs] | None = None
-) -> onnx.ModelProto:
-    """The encoder as an ONNX model; ``inputs`` are what its products read in real text, for a closer rounding."""
+def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto:
+    """The encoder as an ONNX model."""
     sizes = encoder.sizes
     weights = {name: value.detach().float().numpy() for name, value in encoder.state_dict().items()}
-    graph = _Graph(quantise, inputs or {})
+    graph = _Graph(quantise)
     layout = _Layout.of(graph, sizes)
     position_table = (
         weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][:1]
