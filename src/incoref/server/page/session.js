@@ -40,7 +40,8 @@ export class Session {
 
   say(text, speaker) { return this.#send("POST", "/feed", { text, speaker: speaker || null }); }
   flush() { return this.#send("POST", "/flush", {}); }
-  undo() { return this.#send("POST", "/undo", {}); }
+  // Whoever waits for it may look at what is left: the event that tells of it can come later.
+  undo() { return this.#send("POST", "/undo", {}).then(() => this.#look(ALL)); }
   rename(entity, name) { return this.#send("PATCH", `/entities/${encodeURIComponent(entity)}`, { name }); }
   merge(entity, other) { return this.#send("POST", `/entities/${encodeURIComponent(entity)}/merge`, { other }); }
 
@@ -74,7 +75,10 @@ export class Session {
   // Ask what the session knows: all of it, or what came after the last known sentence.
   #look(wanted) {
     this.#wanted = Math.max(this.#wanted, wanted);
-    this.#looking ??= this.#lookUntilDone().finally(() => { this.#looking = null; });
+    this.#looking ??= this.#lookUntilDone().finally(() => {
+      this.#looking = null;
+      if (this.#wanted !== NOTHING && !this.closed) this.#look(NOTHING);    // asked for at the very end
+    });
     return this.#looking;
   }
 
