@@ -37,6 +37,10 @@ class CorpusConfig(_Section):
     dialogue_share: float | None = Field(
         None, gt=0, description="The same for documents with several speakers; as the others when not given."
     )
+    dialogues_only: bool = Field(False, description="Take only documents with several speakers.")
+    apart: bool = Field(
+        False, description="Read on its own, also where another corpus has the same texts: as stretches, for example."
+    )
     longest: int | None = Field(None, gt=0, description="Read at most so many tokens, a random stretch each time.")
     name: str | None = Field(None, description="Name in reports; the path when not given.")
     drop_singletons: bool = Field(False, description="When evaluating: without singletons on either side.")

@@ -45,6 +45,8 @@ def load(corpus: CorpusConfig) -> list[Document]:
     documents = list(corpora.read(corpus.path, corpus.format))
     if corpus.documents is not None:
         documents = _listed(documents, corpus.documents, corpus.path)
+    if corpus.dialogues_only:
+        documents = [document for document in documents if _is_dialogue(document)]
     if corpus.limit is not None and corpus.limit < len(documents):
         documents = [documents[i * len(documents) // corpus.limit] for i in range(corpus.limit)]
     if corpus.singletons_from is not None:
@@ -103,7 +105,7 @@ def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Sour
     for number, config in enumerate(configs):
         for place, document in enumerate(load(config)):
             words = " ".join(token.text for token in document.tokens)
-            text = (document.id, words) if together else (number, place)
+            text = (document.id, words) if together and not config.apart else (number, place)
             by_text[text].append((config, Annotated(document, config.scheme, config.weight)))
     return [
         Source(tuple(annotated for _, annotated in group), _share(*group[0]), group[0][0].longest)
@@ -115,8 +117,12 @@ def _share(config: CorpusConfig, annotated: Annotated) -> float:
     """How often an epoch visits a document."""
     if config.dialogue_share is None:
         return config.share
-    speakers = {sentence.speaker for sentence in annotated.document.sentences} - {None}
-    return config.dialogue_share if len(speakers) > 1 else config.share
+    return config.dialogue_share if _is_dialogue(annotated.document) else config.share
+
+
+def _is_dialogue(document: Document) -> bool:
+    """Whether several people speak."""
+    return len({sentence.speaker for sentence in document.sentences} - {None}) > 1
 
 
 def stretch_of(source: Source, rng: np.random.Generator) -> list[Document]:

@@ -77,6 +77,13 @@ def test_dialogues_can_be_visited_more_often(tmp_path: Path) -> None:
     corpora.write(made, tmp_path / "talk.conll", "conll-2012")
     config = CorpusConfig(path=tmp_path / "talk.conll", share=0.5, dialogue_share=1.5)
     assert {source.id: source.share for source in data.sources([config])} == {"monologue": 0.5, "dialogue": 1.5}
+    stretches = CorpusConfig(path=tmp_path / "talk.conll", dialogues_only=True, apart=True, longest=5)
+    found = data.sources([config, stretches])
+    assert [(source.id, source.longest) for source in found] == [
+        ("monologue", None),
+        ("dialogue", None),
+        ("dialogue", 5),
+    ]
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.integers(1, 30), st.integers(0, 99))
