@@ -21,12 +21,13 @@ from incoref.server.store import OutOfOrder, Record, StoreFailed, missing
 _RECORD = struct.Struct("<QqI")
 _NO_SEQUENCE = -1
 
-# Every script gets the prefix and an id first, and answers 'none' when that session is not there.
+_MISSING = b"no such session: 5c1f0e9a"  # nothing that is stored looks like this
+# Every script gets the prefix and an id first, and answers _MISSING when that session is not there.
 _BEGIN = """
 local prefix, id = ARGV[1], ARGV[2]
 local function key(kind) return prefix .. kind .. ':' .. id end
 local session = key('session')
-if redis.call('EXISTS', session) == 0 then return 'none' end
+if redis.call('EXISTS', session) == 0 then return 'no such session: 5c1f0e9a' end
 local function used(now)
   local before = tonumber(redis.call('ZSCORE', prefix .. 'used', id) or '0')
   if tonumber(now) > before then
@@ -173,7 +174,7 @@ class RedisStore:
         self._call("copy", id, twin, owner, now)
 
     def delete(self, id: str) -> bool:
-        return bool(self._run("delete", id, "") != b"none")
+        return bool(self._run("delete", id, "") != _MISSING)
 
     def touch(self, id: str, now: float) -> None:
         self._call("touch", id, now)
@@ -210,7 +211,7 @@ class RedisStore:
 
     def _call(self, name: str, id: str, *values: Any) -> Any:
         answer = self._run(name, id, *values)
-        if answer == b"none":
+        if answer == _MISSING:
             raise missing(id)
         return answer
 
