@@ -80,13 +80,14 @@ class Update:
             "end": self.end,
             "speaker": self.speaker,
             "id": self.id,
-            "mentions": [_mention_json(mention) for mention in self.mentions],
+            "mentions": [mention_json(mention) for mention in self.mentions],
             "elapsed_ms": self.elapsed_ms,
             **{name: value for name, value in rest.items() if value is not None and value != []},
         }
 
 
-def _mention_json(mention: Mention) -> dict[str, Any]:
+def mention_json(mention: Mention) -> dict[str, Any]:
+    """A mention as it is told when its sentence has been read."""
     return {
         "start": mention.start,
         "end": mention.end,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from incoref.types import Mention
-from incoref.updates import Update
+from incoref.updates import Update, mention_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,7 @@ class Row:
             "stack": list(self.stack),
             "buffer": list(self.buffer),
             "clusters": [{"entity": entity, "mentions": list(mentions)} for entity, mentions in self.clusters],
-            "mention": None
-            if mention is None
-            else {
-                "start": mention.start,
-                "end": mention.end,
-                "text": mention.text,
-                "entity": mention.entity,
-                "new": mention.new,
-                "confidence": mention.confidence,
-                "mention_confidence": mention.mention_confidence,
-            },
+            "mention": None if mention is None else mention_json(mention),
         }
 
 

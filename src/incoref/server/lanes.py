@@ -31,16 +31,12 @@ class Lanes:
         self._most, self._most_of_lane = most, most_of_lane
         self._lanes: dict[str, deque[_Task]] = {}  # a lane is there while something of it waits or runs
         self._changed = Condition()
-        self._waiting = self._running = 0
+        self._waiting = 0
 
     @property
     def waiting(self) -> int:
         """Tasks that no worker has taken."""
         return self._waiting
-
-    @property
-    def running(self) -> int:
-        return self._running
 
     def submit(self, lane: str, work: Callable[[], T], *, bounded: bool = True) -> Future[T]:
         """Do this after all that waits in its lane. Raises ``QueueFull`` unless it must be done (not ``bounded``)."""
@@ -59,10 +55,6 @@ class Lanes:
                 tasks.append((future, work))
         return future
 
-    def busy(self, lane: str) -> bool:
-        """Whether something of a lane waits or runs."""
-        return lane in self._lanes
-
     def drained(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits or runs; whether that happened in time."""
         with self._changed:
@@ -80,7 +72,6 @@ class Lanes:
         with self._changed:
             future, work = self._lanes[lane].popleft()
             self._waiting -= 1
-            self._running += 1
         try:
             if future.set_running_or_notify_cancel():
                 try:
@@ -91,7 +82,6 @@ class Lanes:
                     future.set_result(result)
         finally:
             with self._changed:
-                self._running -= 1
                 if self._lanes[lane]:
                     self._pool.submit(self._do_next, lane)
                 else:

@@ -85,7 +85,10 @@ def command_of(request: schemas.FeedRequest) -> Command:
 )
 async def create(service: Service, owner: Owner, request: schemas.NewSession | None = None) -> Response:
     options = (request or schemas.NewSession()).options.model_dump()
-    id = await done(service.create(owner, options))
+    return _created(await done(service.create(owner, options)))
+
+
+def _created(id: str) -> Response:
     response = json_response({"id": id}, 201)
     response.headers["location"] = f"/v1/sessions/{id}"
     return response
@@ -170,10 +173,7 @@ async def undo(id: Id, service: Service, request: NoBody = None) -> Response:
     summary="A session that starts from here",
 )
 async def fork(id: Id, service: Service, owner: Owner) -> Response:
-    twin = await done(service.fork(id, owner))
-    response = json_response({"id": twin}, 201)
-    response.headers["location"] = f"/v1/sessions/{twin}"
-    return response
+    return _created(await done(service.fork(id, owner)))
 
 
 @router.post(
@@ -230,6 +230,10 @@ async def forget(id: Id, entity: str, service: Service, sequence: SequenceInQuer
 )
 async def decision(id: Id, start: Place, end: Place, service: Service) -> Response:
     """Needs a session that was begun with the options `trace` and `runners_up`."""
+    return await decision_response(service, id, start, end)
+
+
+async def decision_response(service: Service, id: str, start: int, end: int) -> Response:
     return await done(
         service.look(id, lambda live: json_response(views.decision(live, service.store.records(id), start, end)))
     )

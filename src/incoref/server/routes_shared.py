@@ -16,6 +16,7 @@ from incoref.server.routes_sessions import (
     ExportFormat,
     Place,
     Since,
+    decision_response,
     event_response,
     export_response,
 )
@@ -48,10 +49,7 @@ async def state(view: View, service: Service, since: Since = 0) -> Response:
     summary="Why a mention is what it is",
 )
 async def decision(view: View, start: Place, end: Place, service: Service) -> Response:
-    id = await _id(service, view)
-    return await done(
-        service.look(id, lambda live: json_response(views.decision(live, service.store.records(id), start, end)))
-    )
+    return await decision_response(service, await _id(service, view), start, end)
 
 
 @router.get(
