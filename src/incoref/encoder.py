@@ -129,7 +129,7 @@ class Encoder:
         if len(block) > self.sizes.longest_block:
             raise ValueError(f"a block of {len(block)} sub-words; at most {self.sizes.longest_block} fit")
         lengths = [len(b) for b in state.blocks]
-        if sum(lengths) + len(block) > self.sizes.capacity:
+        if not self.sizes.fits(lengths, len(block)):
             kept = kept_tail(lengths, len(block), self.sizes)
             return self._open(state.blocks[len(lengths) - kept :], block)
         if not state.blocks:

@@ -8,7 +8,7 @@ for the same windows at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -18,6 +18,8 @@ class WindowSizes:
     """Positions in a window; the first one holds the start symbol."""
     tail: int = 96
     """At most so many sub-words of the last window are kept as context of the next."""
+    cache: bool = True
+    """Whether a block is read after others at all; if not, every block has a window of its own."""
 
     @property
     def capacity(self) -> int:
@@ -27,6 +29,10 @@ class WindowSizes:
     def longest_block(self) -> int:
         """A longer block must be cut: so that every window has room for a block and its context."""
         return self.capacity - self.tail
+
+    def fits(self, inside: Sequence[int], coming: int) -> bool:
+        """Whether a block of this length may follow those inside a window."""
+        return sum(inside) + coming <= self.capacity and (self.cache or not inside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class Window:
 
 def kept_tail(lengths: list[int], coming: int, sizes: WindowSizes) -> int:
     """How many of a window's last blocks stay as context of the next, whose first new block is ``coming`` long."""
-    room = min(sizes.tail, sizes.capacity - coming)
+    room = min(sizes.tail, sizes.capacity - coming) if sizes.cache else 0
     kept = 0
     for length in reversed(lengths):
         room -= length
@@ -58,7 +64,7 @@ def plan(lengths: Iterable[int], sizes: WindowSizes) -> list[Window]:
     for block, length in enumerate(lengths):
         if length > sizes.longest_block:
             raise ValueError(f"block {block} has {length} sub-words; at most {sizes.longest_block} fit")
-        if sum(inside) + length > sizes.capacity:
+        if not sizes.fits(inside, length):
             windows.append(Window(context, new, block))
             kept = kept_tail(inside, length, sizes)
             inside = inside[len(inside) - kept :]

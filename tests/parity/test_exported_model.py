@@ -23,7 +23,6 @@ from incoref.modelfile import Model
 from incoref.reading import predict as predict_document
 from incoref.subwords import SubwordTokenizer
 from incoref.types import Document
-from incoref.windows import WindowSizes
 
 CHECKPOINT, CORPUS = os.environ.get("INCOREF_CHECKPOINT"), os.environ.get("INCOREF_CORPUS")
 pytestmark = pytest.mark.skipif(
@@ -42,7 +41,7 @@ def documents() -> list[Document]:
 def trained(documents: list[Document]) -> list[Clusters]:
     model, config = load_model(Path(str(CHECKPOINT)))
     tokenizer = SubwordTokenizer.load(Path(str(CHECKPOINT)) / "tokenizer.json")
-    sizes = WindowSizes(config.encoder.window, config.encoder.tail)
+    sizes = config.encoder.sizes
     return list(predict(model, documents, tokenizer, sizes, model.names.schemes[0]))
 
 

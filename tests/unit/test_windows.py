@@ -31,6 +31,11 @@ def test_no_blocks_need_no_window() -> None:
     assert plan([], SIZES) == []
 
 
+def test_without_a_cache_every_block_is_read_alone() -> None:
+    alone = WindowSizes(size=21, tail=6, cache=False)
+    assert plan([5, 3, 1], alone) == [Window(0, 0, 1), Window(1, 1, 2), Window(2, 2, 3)]
+
+
 def test_a_block_that_leaves_no_room_for_context_is_refused() -> None:
     assert plan([SIZES.longest_block], SIZES) == [Window(0, 0, 1)]
     with pytest.raises(ValueError, match="block 1 has 15 sub-words; at most 14 fit"):

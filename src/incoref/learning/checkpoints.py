@@ -24,8 +24,6 @@ from incoref.learning.streaming import HeadSizes, StreamingModel
 from incoref.model import HeadNames
 
 _VOTES = "clusterer.votes."
-_GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weight", "clusterer.types.bias")
-"""Weights with a row for every name that a model knows."""
 _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
@@ -68,19 +66,6 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
         weights |= {name: value for name, value in model.state_dict().items() if name.startswith(_VOTES)}
     model.load_state_dict(weights)
     return model.eval(), config
-
-
-def take_over(model: StreamingModel, earlier: StreamingModel, where: Path) -> None:
-    """Start a model from the weights of an earlier one, whose genres, schemes and types are the first of its own."""
-    state, given = model.state_dict(), earlier.state_dict()
-    for name, value in state.items():
-        known = given.get(name)
-        grown = name.endswith(_GROWING)
-        if known is None or known.shape[1:] != value.shape[1:] or not (grown or len(known) == len(value)):
-            raise IncorefError(
-                f"start = {where}: the model there has other sizes ('{name}'): give the same heads and encoder"
-            )
-        value[: len(known)] = known
 
 
 def save_run(

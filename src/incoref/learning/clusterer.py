@@ -146,11 +146,8 @@ class Clusterer(nn.Module):
         pairs: Pairs,
         classes: Mapping[str, Tensor],
         memory_cap: int = 1 << 30,
-        blind: Tensor | None = None,
     ) -> Tensor:
         """Scores of all pairs, (P,).
-
-        ``blind`` are mentions (M,) whose pairs are told apart by votes alone, which learn to be right so.
 
         Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need
         no more, and each block is computed again in the backward pass.
@@ -168,8 +165,6 @@ class Clusterer(nn.Module):
                 + of_entity.index_select(0, j)
             )
             out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
-            if blind is not None:
-                out = torch.where(blind.index_select(0, i), self.output.bias, out)
             return out if self.votes is None else out + self.votes(some)
 
         inner_values = (

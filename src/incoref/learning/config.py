@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from incoref.errors import IncorefError
 from incoref.learning.paper_config import PaperConfig
+from incoref.windows import WindowSizes
 
 
 class _Section(BaseModel):
@@ -30,7 +31,9 @@ class CorpusConfig(_Section):
     limit: int | None = Field(None, gt=0, description="Take at most so many documents, spread over the corpus.")
     genre: str | None = Field(None, description="Genre of all its documents; what the files say when not given.")
     singletons_from: Path | None = Field(
-        None, description="Another annotation of the same texts, whose other mentions are added as singletons."
+        None,
+        description="Another annotation of the same texts, whose other mentions are added as singletons; "
+        "an empty text for none.",
     )
     weight: float = Field(1.0, gt=0, description="Weight of this annotation among those of the same text.")
     share: float = Field(1.0, gt=0, description="Visits a document gets in an epoch; below 1, some are left out.")
@@ -45,6 +48,12 @@ class CorpusConfig(_Section):
     name: str | None = Field(None, description="Name in reports; the path when not given.")
     drop_singletons: bool = Field(False, description="When evaluating: without singletons on either side.")
 
+    @field_validator("singletons_from", mode="before")
+    @classmethod
+    def _none_if_empty(cls, given: Any) -> Any:
+        """So that a setting on the command line can take it away."""
+        return given or None
+
     @property
     def title(self) -> str:
         return self.name or str(self.path)
@@ -53,13 +62,20 @@ class CorpusConfig(_Section):
 class EncoderConfig(_Section):
     path: Path = Field(
         description="The pretrained encoder: a folder with config.json, model.safetensors and tokenizer.json, "
-        "or a name in the local Hugging Face cache. Nothing is ever downloaded."
+        "a name in the local Hugging Face cache, or en, the shipped model's. Nothing is ever downloaded."
     )
     layers: int | None = Field(None, gt=0, description="Use only so many of its first layers. Streaming.")
     window: int = Field(512, gt=2, description="Positions in a window. Streaming.")
     tail: int = Field(
         96, ge=0, description="Sub-words of the last window kept as context when a new one starts. Streaming."
     )
+    cache: bool = Field(
+        True, description="Whether a block attends to those before it; else it is read alone. Streaming."
+    )
+
+    @property
+    def sizes(self) -> WindowSizes:
+        return WindowSizes(self.window, self.tail, self.cache)
 
 
 class HeadsConfig(_Section):
@@ -74,6 +90,9 @@ class HeadsConfig(_Section):
     clusterer_hidden: int = Field(512, description="Hidden layer of the cluster scorer.")
     new_hidden: int = Field(64, description="Hidden layer of the score of a new entity.")
     dropout: float = Field(0.3, ge=0, lt=1, description="Dropout in both scorers.")
+    without: tuple[str, ...] = Field(
+        (), description="Features that say nothing, for ablations: width, genre, speaker, match, agreement …"
+    )
 
 
 class TrainingConfig(_Section):
@@ -100,12 +119,6 @@ class TrainingConfig(_Section):
     freeze_embeddings: bool = Field(False, description="Keep the encoder's word embeddings as they are.")
     action_power: float = Field(
         0.25, description="Action weights are inverse frequencies to this power; paper: 1. Streaming."
-    )
-    blind: float = Field(
-        0.0,
-        ge=0,
-        lt=1,
-        description="How often a mention's pairs are told apart by the classes of their features alone. Streaming.",
     )
     type_loss: float = Field(0.2, ge=0, description="Weight of the entity types' loss. Streaming.")
     genre_dropout: float = Field(0.5, ge=0, le=1, description="How often a text's genre is hidden. Streaming.")
@@ -141,11 +154,10 @@ class TrainingConfig(_Section):
 
 
 _STREAMING_ONLY = {
-    "encoder": ("layers", "window", "tail"),
+    "encoder": ("layers", "window", "tail", "cache"),
     "training": (
         "vote_rate",
         "freeze_encoder",
-        "blind",
         "action_power",
         "type_loss",
         "genre_dropout",
@@ -168,7 +180,8 @@ class Configuration(_Section):
     encoder: EncoderConfig
     start: Path | None = Field(
         None,
-        description="A trained model to start from, a run's best/, instead of fresh weights around the encoder; "
+        description="A trained model to start from, instead of fresh weights around the encoder: a run's best/, "
+        "a model folder, or en, the shipped model; "
         "the new model also knows its genres, schemes and types. Streaming.",
     )
     heads: HeadsConfig = HeadsConfig()

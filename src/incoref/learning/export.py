@@ -20,7 +20,6 @@ from incoref.learning.onnx_graph import encoder_graph
 from incoref.model import Temperatures
 from incoref.modelfile import Model, ModelConfig
 from incoref.subwords import SubwordTokenizer
-from incoref.windows import WindowSizes
 
 
 def export(
@@ -28,7 +27,7 @@ def export(
 ) -> Calibration | None:
     """Write the model folder of a checkpoint (a run's ``best``), its temperatures fitted on development corpora."""
     model, config = load_model(trained)
-    sizes = WindowSizes(config.encoder.window, config.encoder.tail)
+    sizes = config.encoder.sizes
     calibration = None
     if development:
         corpora = [(load(corpus), corpus.scheme) for corpus in development]

@@ -26,6 +26,10 @@ class FeatureTables(nn.Module):
     def width(self) -> int:
         return self.size * len(self.tables)
 
+    def weights(self) -> dict[str, nn.Parameter]:
+        """The rows of each feature's classes."""
+        return {name: parameter for name, table in self.tables.items() for parameter in table.parameters()}
+
     def forward(self, classes: Mapping[str, Tensor]) -> Tensor:
         """Classes by feature name, (n,) each, to (n, width)."""
         return torch.cat([table(classes[name]) for name, table in self.tables.items()], dim=-1)
@@ -41,6 +45,10 @@ class Votes(nn.Module):
     def __init__(self, rows: Mapping[str, int]) -> None:
         super().__init__()
         self.tables = nn.ParameterDict({name: nn.Parameter(torch.zeros(count)) for name, count in rows.items()})
+
+    def weights(self) -> dict[str, nn.Parameter]:
+        """The numbers of each feature's classes."""
+        return dict(self.tables.items())
 
     def forward(self, classes: Mapping[str, Tensor]) -> Tensor:
         """Classes by feature name, (n,) each, to (n,)."""

@@ -26,7 +26,7 @@ Floats = npt.NDArray[np.float32]
 
 _OPSET = 20
 _SEVEN_BITS = 63
-_PARTS = ("query", "key", "value")
+PARTS = ("query", "key", "value")
 
 
 @dataclass(slots=True)
@@ -157,6 +157,11 @@ class _Layout:
         return cls(sizes, apart, together, cells)
 
 
+def query_scale(width: int, heads: int) -> float:
+    """What queries are divided by, in their weights."""
+    return float(np.sqrt(np.float32(width // heads)))
+
+
 def _layer(
     graph: _Graph, layout: _Layout, weights: Mapping[str, Floats], hidden: str, number: int, out_name: str
 ) -> str:
@@ -169,7 +174,7 @@ def _layer(
     def norm_weights(part: str) -> tuple[Floats, Floats]:
         return weights[f"{part}.LayerNorm.weight"], weights[f"{part}.LayerNorm.bias"]
 
-    attended = _attention(graph, layout, {part: matrix(f"attention.self.{part}") for part in _PARTS}, hidden, number)
+    attended = _attention(graph, layout, {part: matrix(f"attention.self.{part}") for part in PARTS}, hidden, number)
     out = graph.linear(attended, *matrix("attention.output.dense"), f"{name}.attention")
     hidden = graph.norm(out, hidden, norm_weights("attention.output"), epsilon, f"{name}.attention.norm")
     inner = graph.linear(hidden, *matrix("intermediate.dense"), f"{name}.inner")
@@ -183,14 +188,14 @@ def _attention(
 ) -> str:
     """What the sub-words gather from those before them and from their block, (n, width)."""
     name = f"layer.{number}"
-    scale = np.sqrt(np.float32(layout.sizes.width // layout.sizes.heads))
+    scale = query_scale(layout.sizes.width, layout.sizes.heads)
     query_weight, query_bias = parts["query"]  # the scale of attention goes into the queries
     scaled = {**parts, "query": (query_weight / scale, query_bias / scale)}
-    weight, bias = (np.concatenate([scaled[part][i] for part in _PARTS], axis=-1) for i in (0, 1))
+    weight, bias = (np.concatenate([scaled[part][i] for part in PARTS], axis=-1) for i in (0, 1))
     flat = graph.linear(hidden, weight, bias, f"{name}.projections")
     query, key, value = (
         graph.node("Reshape", part, layout.apart, name=f"{part}.heads")
-        for part in graph.split(flat, [f"{name}.{part}" for part in _PARTS])
+        for part in graph.split(flat, [f"{name}.{part}" for part in PARTS])
     )
     query = graph.node("Transpose", query, name=f"{name}.query.turned", perm=[1, 0, 2])
     keys, values = (

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from incoref.detector import WIDTHS
+from incoref.errors import IncorefError
 from incoref.features import PAIR_FEATURES
 from incoref.learning.blockcausal import BlockCausalEncoder
 from incoref.learning.clusterer import Clusterer, ClustererSizes, clustering_loss
 from incoref.learning.derivation import EMPTY
 from incoref.learning.detector import Detector, DetectorSizes
-from incoref.learning.layers import beside
+from incoref.learning.layers import FeatureTables, Votes, beside
 from incoref.learning.own import own_clustering_loss
 from incoref.learning.preparation import Annotation, Clustering, Example, Reading
 from incoref.model import HeadNames
@@ -38,6 +39,8 @@ class HeadSizes:
     clusterer_hidden: int = 512
     new_hidden: int = 64
     dropout: float = 0.3
+    without: tuple[str, ...] = ()
+    """Features that say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,6 @@ class StreamingModel(nn.Module):
         """Whether the encoder computes in bfloat16; detector and clusterer never do."""
         self.recompute = False
         """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
-        self.blind = 0.0
-        """How often in training a mention's pairs are told apart by the votes of their features alone."""
         vector = encoder.sizes.width
         constant = {"genre": len(names.genres), "scheme": len(names.schemes)}
         self.detector = Detector(
@@ -102,6 +103,24 @@ class StreamingModel(nn.Module):
             {"width": WIDTHS - 1},
             {**PAIR_FEATURES, **constant},
         )
+        self._without = sizes.without
+        self.silence()
+
+    def silence(self) -> None:
+        """Features that are left out stay at nought, in tables that are there all the same: others need not know."""
+        tables = [
+            (name, table)
+            for part in self.modules()
+            if isinstance(part, FeatureTables | Votes)
+            for name, table in part.weights().items()
+        ]
+        known = sorted({name for name, _ in tables})
+        for feature in self._without:
+            if feature not in known:
+                raise IncorefError(f"heads.without: there is no feature '{feature}', but {', '.join(known)}")
+        for name, table in tables:
+            if name in self._without:
+                table.requires_grad_(False).zero_()
 
     def word_vectors(self, reading: Reading) -> Tensor:
         """Vectors of all words, (N, vector): means of their sub-words', each from the window that answers for it."""
@@ -168,7 +187,6 @@ class StreamingModel(nn.Module):
             self.clusterer.entity_states(spans, clustering.entity_of),
             clustering.pairs,
             {**dict(zip(PAIR_FEATURES, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
-            blind=torch.rand(len(spans), device=spans.device) < self.blind if self.training and self.blind else None,
         )
         types = None if self.clusterer.types is None else self.clusterer.types(spans)
         return Scores(actions, pairs, self.clusterer.new_scores(spans), types)

@@ -12,18 +12,16 @@ from torch import nn
 
 from incoref.errors import IncorefError
 from incoref.learning import checkpoints, data
-from incoref.learning.blockcausal import BlockCausalEncoder
 from incoref.learning.config import Configuration, CorpusConfig
 from incoref.learning.own import OwnDecisions
 from incoref.learning.prediction import predict
 from incoref.learning.preparation import Example, annotate, read
-from incoref.learning.pretrained import pretrained_folder
+from incoref.learning.starting import earlier_model, encoder_folder, first_encoder, take_over
 from incoref.learning.streaming import HeadSizes, StreamingModel, action_weights
 from incoref.learning.trainable import Clusters, ExampleFacts, Loss
 from incoref.model import UNKNOWN_GENRE, HeadNames, Heads
 from incoref.subwords import SubwordTokenizer
 from incoref.types import Document
-from incoref.windows import WindowSizes
 
 
 class StreamingTraining:
@@ -31,8 +29,8 @@ class StreamingTraining:
 
     def __init__(self, config: Configuration, device: torch.device) -> None:
         self._config, training = config, config.training
-        self._sizes = WindowSizes(config.encoder.window, config.encoder.tail)
-        folder = pretrained_folder(config.encoder.path)
+        self._sizes = config.encoder.sizes
+        folder = encoder_folder(config.encoder.path)
         self._tokenizer_file = folder / "tokenizer.json"
         self._tokenizer = SubwordTokenizer.load(self._tokenizer_file)
         self.sources = data.sources(config.train)
@@ -45,18 +43,17 @@ class StreamingTraining:
                 )
         self._names = HeadNames((UNKNOWN_GENRE, *data.genres(self.sources)), tuple(schemes), config.types)
         torch.manual_seed(training.seed)
-        encoder = BlockCausalEncoder.pretrained(folder, config.encoder.layers)
+        encoder = first_encoder(folder, config.encoder.layers)
         if config.start is None:
             self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
         else:
-            earlier, _ = checkpoints.load_model(config.start)
-            self._names = earlier.names.extended(self._names)
+            names, weights = earlier_model(config.start)
+            self._names = names.extended(self._names)
             self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
-            checkpoints.take_over(self.model, earlier, config.start)
+            take_over(self.model, weights, config.start)
         self.model.to(device)
         self._types = {name: number for number, name in enumerate(self._names.types)}
         self.model.bf16, self.model.recompute = training.bf16, training.recompute
-        self.model.blind = training.blind
         if training.freeze_encoder:
             encoder.requires_grad_(False)
         elif training.freeze_embeddings:
@@ -67,8 +64,8 @@ class StreamingTraining:
             example = self.example(source, np.random.default_rng((training.seed, 2, 0)))
             for annotation in example.annotations:
                 counts.update(annotation.derivation.action.tolist())
-        weights = action_weights(np.array([counts[action] for action in range(4)]), training.action_power)
-        self._action_weights = weights.to(device)
+        counted = np.array([counts[action] for action in range(4)])
+        self._action_weights = action_weights(counted, training.action_power).to(device)
 
     @property
     def parts(self) -> Mapping[str, Iterable[nn.Parameter]]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 import torch
 
+from incoref.errors import IncorefError
 from incoref.features import PAIR_FEATURES
 from incoref.learning.preparation import annotate, read
+from incoref.learning.starting import take_over
+from incoref.learning.streaming import HeadSizes, StreamingModel
 from incoref.subwords import SubwordTokenizer
-from tiny_models import NAMES, SIZES, random_document, random_model, tokenizer
+from tiny_models import HEADS, NAMES, SIZES, random_document, random_model, tokenizer
 
 TEXT = random_document(10, seed=5)
 
@@ -27,17 +33,22 @@ def test_votes_are_added_to_every_pair() -> None:
     np.testing.assert_allclose((changed - plain).numpy(), np.where(classes == classes[0], 2.5, 0), atol=1e-5)
 
 
-def test_pairs_of_a_blind_mention_differ_by_votes_alone() -> None:
-    model = random_model().train()
-    votes = model.clusterer.votes
-    assert votes is not None
-    model.blind = 1.0
-    reading = read(TEXT, SubwordTokenizer(tokenizer()), SIZES)
-    annotation = annotate(TEXT, reading, NAMES.schemes[0], {})
-    classes = dict(zip(PAIR_FEATURES, torch.from_numpy(annotation.gold.pair_classes.astype(np.int64)), strict=True))
-    with torch.no_grad():
-        vectors = model.word_vectors(reading)
-        expected = votes(classes) + model.clusterer.output.bias
-        torch.testing.assert_close(model.scores(vectors, annotation, 0).pairs, expected)
-        model.eval()
-        assert not torch.allclose(model.scores(vectors, annotation, 0).pairs, expected)
+def test_a_feature_that_is_left_out_says_nothing_and_learns_nothing() -> None:
+    with_all = random_model()
+    sizes = HeadSizes(**HEADS.model_copy(update={"without": ("speaker", "width")}).model_dump())
+    model = StreamingModel(with_all.encoder, NAMES, sizes)
+    take_over(model, with_all.state_dict(), Path("earlier"))
+    silent = [name for name, value in model.named_parameters() if not value.requires_grad]
+    assert silent == [
+        "detector.features.tables.width.weight",
+        "clusterer.span_features.tables.width.weight",
+        "clusterer.pair_features.tables.speaker.weight",
+        "clusterer.votes.tables.speaker",
+    ]
+    assert not any(model.state_dict()[name].any() for name in silent)
+
+
+def test_an_unknown_feature_to_leave_out_is_named() -> None:
+    sizes = HeadSizes(**HEADS.model_copy(update={"without": ("spekaer",)}).model_dump())
+    with pytest.raises(IncorefError, match=r"heads\.without: there is no feature 'spekaer', but agreement, count"):
+        StreamingModel(random_model().encoder, NAMES, sizes)

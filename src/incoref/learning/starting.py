@@ -1,0 +1,136 @@
+"""The weights that a new model starts from: a training run's, or those of a model folder.
+
+A model folder's encoder is an ONNX graph whose weights may be rounded to int8: they are taken as what the rounded
+ones stand for, so that anybody can train the shipped model on, without the run that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from safetensors.torch import load_file
+from torch import Tensor
+
+from incoref.errors import IncorefError
+from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
+from incoref.learning.checkpoints import load_model
+from incoref.learning.onnx_graph import PARTS, query_scale
+from incoref.learning.pretrained import pretrained_folder
+from incoref.learning.streaming import StreamingModel
+from incoref.model import HeadNames
+from incoref.modelfile import DEFAULT_MODEL, ModelConfig
+
+SHIPPED = Path("en")
+_GRAPH = "encoder.onnx"
+_GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weight", "clusterer.types.bias")
+"""Weights with a row for every name that a model knows."""
+
+
+def encoder_folder(where: Path) -> Path:
+    """The folder of a pretrained encoder, or of a model whose encoder is taken; ``en`` is the shipped one."""
+    shipped = _or_shipped(where)
+    return shipped if (shipped / _GRAPH).is_file() else pretrained_folder(where)
+
+
+def first_encoder(folder: Path, layers: int | None) -> BlockCausalEncoder:
+    """The encoder in a folder that ``encoder_folder`` gave, or its first layers."""
+    if not (folder / _GRAPH).is_file():
+        return BlockCausalEncoder.pretrained(folder, layers)
+    weights = _encoder(folder / _GRAPH)
+    inner, width = weights["encoder.layer.0.intermediate.dense.weight"].shape
+    encoder = BlockCausalEncoder(
+        BertSizes(
+            vocabulary=len(weights["embeddings.word_embeddings.weight"]),
+            width=width,
+            layers=layers or sum(name.endswith(".intermediate.dense.bias") for name in weights),
+            heads=int(_stored(folder / _GRAPH)["apart"][1]),
+            inner=inner,
+            positions=len(weights["embeddings.position_embeddings.weight"]),
+        )
+    )
+    encoder.load_state_dict({name: weights[name] for name in encoder.state_dict()})
+    return encoder
+
+
+def _or_shipped(where: Path) -> Path:
+    return DEFAULT_MODEL if where == SHIPPED and not where.exists() else where
+
+
+def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
+    """The names and weights of a run's ``best`` or of a model folder; ``en`` is the shipped one."""
+    folder = _or_shipped(where)
+    if (folder / _GRAPH).is_file():
+        names = ModelConfig.read(folder / "config.json").names
+        heads = {name: value.float() for name, value in load_file(folder / "head.safetensors").items()}
+        return names, heads | {f"encoder.{name}": value for name, value in _encoder(folder / _GRAPH).items()}
+    model, _ = load_model(folder)
+    return model.names, model.state_dict()
+
+
+def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -> None:
+    """Start a model from earlier weights, whose genres, schemes and types are the first of its own."""
+    for name, value in model.state_dict().items():
+        known = given.get(name)
+        grown = name.endswith(_GROWING)
+        if known is None or known.shape[1:] != value.shape[1:] or not (grown or len(known) == len(value)):
+            raise IncorefError(
+                f"start = {where}: the model there has other sizes ('{name}'): give the same heads and encoder"
+            )
+        value[: len(known)] = known
+    model.silence()
+
+
+def _encoder(path: Path) -> dict[str, Tensor]:
+    """The weights of an encoder's graph, under BERT's names."""
+    stored = _stored(path)
+
+    def table(name: str) -> np.ndarray:
+        found = stored[f"{name}.table"]
+        return found if found.dtype == np.float32 else found * stored[f"{name}.scale"]
+
+    def matrix(name: str) -> np.ndarray:
+        found = stored[f"{name}.weight"]
+        return (found if found.dtype == np.float32 else found * stored[f"{name}.scale"]).T
+
+    positions = table("positions")  # the first token type's embedding is in them
+    found = {
+        "embeddings.word_embeddings.weight": table("words"),
+        "embeddings.position_embeddings.weight": positions,
+        "embeddings.token_type_embeddings.weight": np.zeros((2, positions.shape[1]), np.float32),
+        "embeddings.LayerNorm.weight": stored["embedded.weight"],
+        "embeddings.LayerNorm.bias": stored["embedded.bias"],
+    }
+    layers = sum(name.endswith(".projections.weight") for name in stored)
+    scale = query_scale(positions.shape[1], int(stored["apart"][1]))
+    for number in range(layers):
+        graph, bert = f"layer.{number}", f"encoder.layer.{number}"
+        joined = zip(
+            PARTS,
+            np.split(matrix(f"{graph}.projections"), len(PARTS)),
+            np.split(stored[f"{graph}.projections.bias"], len(PARTS)),
+            strict=True,
+        )
+        for part, weight, bias in joined:
+            times = scale if part == "query" else 1.0
+            found[f"{bert}.attention.self.{part}.weight"] = weight * times
+            found[f"{bert}.attention.self.{part}.bias"] = bias * times
+        for name, part in (("attention", "attention.output"), ("inner", "intermediate"), ("out", "output")):
+            found[f"{bert}.{part}.dense.weight"] = matrix(f"{graph}.{name}")
+            found[f"{bert}.{part}.dense.bias"] = stored[f"{graph}.{name}.bias"]
+        norms = {
+            "attention.output": f"{graph}.attention.norm",
+            "output": "vectors" if number == layers - 1 else graph,
+        }
+        for part, name in norms.items():
+            found[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]
+            found[f"{bert}.{part}.LayerNorm.bias"] = stored[f"{name}.bias"]
+    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}
+
+
+def _stored(path: Path) -> dict[str, np.ndarray]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}

@@ -1,0 +1,72 @@
+"""Starting from a model folder: the graph's weights come back as the encoder's, rounded or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+from onnx import numpy_helper
+
+from incoref.learning.onnx_graph import encoder_graph
+from incoref.learning.preparation import read
+from incoref.learning.starting import earlier_model, encoder_folder, first_encoder, take_over
+from incoref.learning.streaming import StreamingModel
+from incoref.subwords import SubwordTokenizer
+from tiny_models import NAMES, SIZES, TinyModels, random_document, random_model, tokenizer
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
+    return TinyModels(tmp_path_factory.mktemp("tiny"))
+
+
+def started(folder: Path) -> StreamingModel:
+    model = random_model(seed=9)
+    names, weights = earlier_model(folder)
+    assert names == NAMES
+    take_over(model, weights, folder)
+    return model
+
+
+def test_a_model_folder_in_full_precision_gives_the_model_back(tiny: TinyModels) -> None:
+    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer()), SIZES)
+    model = started(tiny.fp32)
+    with torch.no_grad():
+        torch.testing.assert_close(model.word_vectors(reading), tiny.torch.word_vectors(reading), rtol=0, atol=1e-5)
+    for name, value in tiny.torch.head_weights().items():
+        np.testing.assert_array_equal(model.head_weights()[name], value)
+
+
+def test_a_rounded_model_exported_again_is_the_same(tiny: TinyModels) -> None:
+    graphs = [onnx.load(tiny.int8 / "encoder.onnx"), encoder_graph(started(tiny.int8).encoder, quantise=True)]
+    first, again = ({t.name: numpy_helper.to_array(t) for t in graph.graph.initializer} for graph in graphs)
+    assert first.keys() == again.keys()
+    rounded = [name for name, value in first.items() if value.dtype == np.int8]
+    assert rounded
+    for name in rounded:
+        np.testing.assert_array_equal(again[name], first[name], err_msg=name)
+    for name in first.keys() - rounded:
+        np.testing.assert_allclose(again[name], first[name], rtol=1e-5, err_msg=name)
+
+
+def test_an_encoder_can_come_from_a_model_folder(tiny: TinyModels) -> None:
+    encoder = first_encoder(tiny.fp32, None).eval()
+    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer()), SIZES)
+    model = started(tiny.fp32)
+    with torch.no_grad():
+        expected = model.word_vectors(reading)
+        model.encoder = encoder
+        torch.testing.assert_close(model.word_vectors(reading), expected, rtol=0, atol=1e-6)
+    assert len(first_encoder(tiny.fp32, 1).encoder.layer) == 1
+
+
+def test_the_shipped_model_has_a_name() -> None:
+    names, weights = earlier_model(Path("en"))
+    assert "ontonotes" in names.schemes
+    encoder = first_encoder(encoder_folder(Path("en")), None)
+    assert encoder.sizes.vocabulary == 30522
+    for name, value in encoder.state_dict().items():
+        assert torch.equal(weights[f"encoder.{name}"], value), name
