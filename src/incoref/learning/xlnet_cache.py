@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import onnxruntime
 import torch
+from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 from transformers import XLNetModel
 
@@ -129,13 +131,38 @@ class _Layer:
 
 
 def _linear(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """A linear layer; on a CPU with oneDNN its weight is packed once, which short inputs gain most from."""
-    packable = weight.device.type == "cpu" and weight.dtype is torch.float32 and torch.backends.mkldnn.is_available()
-    if not packable or not hasattr(torch.ops.mkldnn, "_reorder_linear_weight"):
-        kept = weight.contiguous()
+    """A linear layer. In one thread on a CPU ONNX Runtime computes it, which packs the weight once for short inputs.
+
+    With AVX2 that takes two thirds of the time of PyTorch's own product of 22 rows.
+    """
+    kept = weight.detach().contiguous()
+    if kept.device.type != "cpu" or kept.dtype is not torch.float32 or torch.get_num_threads() > 1:
         return lambda value: nn.functional.linear(value, kept, bias)
-    packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 24)
-    return lambda value: torch.ops.mkldnn._linear_pointwise(value, packed, bias, "none", [], "")
+    session = onnxruntime.InferenceSession(
+        _linear_graph(kept, bias), _one_thread(), providers=["CPUExecutionProvider"]
+    )
+    return lambda value: torch.from_numpy(session.run(None, {"x": value.numpy()})[0])
+
+
+def _linear_graph(weight: Tensor, bias: Tensor | None) -> bytes:
+    """An ONNX model of one node, x (n, in) to (n, out)."""
+    constants = {"weight": weight.T.contiguous()} | ({} if bias is None else {"bias": bias.detach()})
+    columns, rows = weight.shape
+    graph = helper.make_graph(
+        [helper.make_node("Gemm", ["x", *constants], ["y"])],
+        "linear",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", rows])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", columns])],
+        [numpy_helper.from_array(value.numpy(), name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    return bytes(model.SerializeToString())
+
+
+def _one_thread() -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return options
 
 
 class CachedReader:
