@@ -21,13 +21,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from incoref.learning.definition import StepByStep, run
-from incoref.learning.paper import Limits, PaperModel
-from incoref.learning.paper_batches import PaperBatch
-from incoref.learning.paper_config import XLNET_BASE, PaperConfig, Setting
-from incoref.learning.paper_document import PaperDocument, with_gold
-from incoref.learning.xlnet import Memory, new_xlnet
-from incoref.learning.xlnet_cache import CachedXLNet
+from incoref.learning.paper.batches import PaperBatch
+from incoref.learning.paper.config import XLNET_BASE, PaperConfig, Setting
+from incoref.learning.paper.definition import StepByStep, run
+from incoref.learning.paper.document import PaperDocument, with_gold
+from incoref.learning.paper.model import Limits, PaperModel
+from incoref.learning.paper.xlnet import Memory, new_xlnet
+from incoref.learning.paper.xlnet_cache import CachedXLNet
 from incoref.transitions import Span
 
 SENTENCE = 22

@@ -12,12 +12,12 @@ import torch
 from safetensors.torch import save_file
 
 from incoref import transitions
-from incoref.learning.authors_names import authors_weights, gradients
-from incoref.learning.chunks import plan
-from incoref.learning.definition import run
-from incoref.learning.paper import PaperModel
-from incoref.learning.paper_config import Mode, PaperConfig, Setting
-from incoref.learning.paper_document import PaperDocument, number_entities, stretches
+from incoref.learning.paper.authors_names import authors_weights, gradients
+from incoref.learning.paper.chunks import plan
+from incoref.learning.paper.config import Mode, PaperConfig, Setting
+from incoref.learning.paper.definition import run
+from incoref.learning.paper.document import PaperDocument, number_entities, stretches
+from incoref.learning.paper.model import PaperModel
 from incoref.transitions import Action
 
 CLS, SEP, VOCABULARY = 3, 4, 40

@@ -13,8 +13,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from incoref import corpora
 from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
 from incoref.learning.config import Configuration
+from incoref.learning.paper.xlnet import new_xlnet
 from incoref.learning.trainer import Trainer
-from incoref.learning.xlnet import new_xlnet
 from tiny_models import SIZES, WORDS, random_document
 from tiny_models import tokenizer as bert_tokenizer
 

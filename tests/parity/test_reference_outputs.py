@@ -8,11 +8,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from incoref.learning.authors_names import authors_weights
-from incoref.learning.chunks import plan
-from incoref.learning.paper_checkpoint import import_checkpoint, load_paper_model, save_paper_model
-from incoref.learning.paper_document import with_gold
-from incoref.learning.reference import check_reference, read_reference_documents, read_reference_model
+from incoref.learning.paper.authors_names import authors_weights
+from incoref.learning.paper.checkpoint import import_checkpoint, load_paper_model, save_paper_model
+from incoref.learning.paper.chunks import plan
+from incoref.learning.paper.document import with_gold
+from incoref.learning.paper.reference import check_reference, read_reference_documents, read_reference_model
 from incoref.transitions import replay
 
 FOLDERS = (

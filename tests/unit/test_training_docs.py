@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig, TrainingConfig
-from incoref.learning.paper_config import PaperConfig
+from incoref.learning.paper.config import PaperConfig
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "training.md"
 SECTIONS: dict[str, type[BaseModel]] = {

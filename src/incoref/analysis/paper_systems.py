@@ -49,10 +49,10 @@ class PaperSystem:
     def _read(self) -> Callable[[Document], Clusters]:
         import torch
 
-        from incoref.learning.definition import run
-        from incoref.learning.paper_checkpoint import load_paper_model
-        from incoref.learning.paper_reading import read_paper, word_clusters
-        from incoref.learning.xlnet_cache import CachedReader, CachedXLNet
+        from incoref.learning.paper.checkpoint import load_paper_model
+        from incoref.learning.paper.definition import run
+        from incoref.learning.paper.reading import read_paper, word_clusters
+        from incoref.learning.paper.xlnet_cache import CachedReader, CachedXLNet
         from incoref.subwords import SubwordTokenizer
 
         model = load_paper_model(self._folder)

@@ -27,7 +27,7 @@ def check_reference(
 ) -> None:
     """Compare our implementation with the outputs of the authors' program, number by number."""
     need_training("Checking against reference outputs")
-    from incoref.learning import reference
+    from incoref.learning.paper import reference
 
     folders = (
         [folder] if (folder / "config.json").is_file() else sorted(p.parent for p in folder.glob("*/config.json"))
@@ -60,8 +60,8 @@ def import_checkpoint(
 ) -> None:
     """Turn a checkpoint of the authors' program into a model folder."""
     need_training("Importing a checkpoint")
-    from incoref.learning import paper_checkpoint
-    from incoref.learning.paper_config import Setting
+    from incoref.learning.paper import checkpoint as paper_checkpoint
+    from incoref.learning.paper.config import Setting
 
     if out.exists() and any(out.iterdir()):
         raise IncorefError(f"{out}: the folder is not empty; name another one or remove it first.")

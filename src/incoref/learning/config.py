@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from incoref.errors import IncorefError
-from incoref.learning.paper_config import PaperConfig
+from incoref.learning.paper.config import PaperConfig
 from incoref.windows import WindowSizes
 
 

@@ -2,7 +2,7 @@
 
 ``forward`` scores all steps of a teacher-forced derivation without a loop over actions: the action LSTM runs over
 padded sequences, the stack states are a forest that grows level by level, and the scorer is one product. The
-plain definition, step by step, is in ``definition.py``.
+plain definition, step by step, is in ``paper/definition.py``.
 """
 
 from __future__ import annotations

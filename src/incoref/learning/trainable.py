@@ -1,6 +1,6 @@
 """What the trainer needs of a model to train it: the one interface between the two.
 
-There are two implementations: ``streaming_training.py`` (the default model) and ``paper_training.py`` (the paper's).
+There are two implementations: ``streaming_training.py`` (the default model) and ``paper/training.py`` (the paper's).
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def device_named(name: str) -> torch.device:
 def new_trainable(config: Configuration, device: torch.device) -> Trainable[Any]:
     """The model of a configuration with its training data."""
     if config.kind == "paper":
-        from incoref.learning.paper_training import PaperTraining
+        from incoref.learning.paper.training import PaperTraining
 
         return PaperTraining(config, device)
     from incoref.learning.streaming_training import StreamingTraining

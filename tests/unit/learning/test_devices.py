@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from incoref.learning.paper import Limits
-from incoref.learning.paper_config import Mode, Setting
+from incoref.learning.paper.config import Mode, Setting
+from incoref.learning.paper.model import Limits
 from incoref.learning.preparation import Example, annotate, read
 from paper_models import random_document as paper_document
 from paper_models import tiny_config, tiny_model

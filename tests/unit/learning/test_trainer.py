@@ -16,7 +16,7 @@ from incoref.errors import IncorefError
 from incoref.learning.checkpoints import load_model
 from incoref.learning.config import Configuration
 from incoref.learning.inspection import inspect
-from incoref.learning.paper_checkpoint import load_paper_model
+from incoref.learning.paper.checkpoint import load_paper_model
 from incoref.learning.reports import DevProgress, DevReport, Report, StepReport
 from incoref.learning.streaming import StreamingModel
 from incoref.learning.trainable import Loss

@@ -14,16 +14,16 @@ from torch import nn
 
 from incoref.learning import checkpoints, data
 from incoref.learning.config import Configuration, CorpusConfig
-from incoref.learning.definition import run
-from incoref.learning.paper import Limits, PaperModel
-from incoref.learning.paper_checkpoint import save_paper_model
-from incoref.learning.paper_config import XLNET_BASE, inverse_frequency
-from incoref.learning.paper_document import PaperDocument
-from incoref.learning.paper_reading import read_paper, with_annotation, word_clusters
+from incoref.learning.paper.checkpoint import save_paper_model
+from incoref.learning.paper.config import XLNET_BASE, inverse_frequency
+from incoref.learning.paper.definition import run
+from incoref.learning.paper.document import PaperDocument
+from incoref.learning.paper.model import Limits, PaperModel
+from incoref.learning.paper.reading import read_paper, with_annotation, word_clusters
+from incoref.learning.paper.xlnet import load_xlnet
+from incoref.learning.paper.xlnet_cache import CachedReader, CachedXLNet
 from incoref.learning.pretrained import pretrained_folder
 from incoref.learning.trainable import Clusters, ExampleFacts, Loss
-from incoref.learning.xlnet import load_xlnet
-from incoref.learning.xlnet_cache import CachedReader, CachedXLNet
 from incoref.subwords import SubwordTokenizer
 from incoref.transitions import Action
 from incoref.types import Document

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from incoref.learning.clusterer import Clusterer, ClustererSizes, Founded, clustering_loss
 from incoref.learning.derivation import Ints
 from incoref.learning.detector import Detector, DetectorSizes
-from incoref.learning.paper_batches import PaperBatch, paper_batches
-from incoref.learning.paper_config import PaperConfig
-from incoref.learning.paper_document import PaperDocument
-from incoref.learning.xlnet import Memory, encode, new_xlnet
+from incoref.learning.paper.batches import PaperBatch, paper_batches
+from incoref.learning.paper.config import PaperConfig
+from incoref.learning.paper.document import PaperDocument
+from incoref.learning.paper.xlnet import Memory, encode, new_xlnet
 
 
 @dataclass(frozen=True, slots=True)

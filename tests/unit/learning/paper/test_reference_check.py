@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from incoref.cli import app
 from incoref.errors import FormatError, IncorefError
-from incoref.learning.paper_checkpoint import load_paper_model
-from incoref.learning.paper_config import Mode, PaperConfig, Setting
-from incoref.learning.reference import check_reference, tensor_difference
+from incoref.learning.paper.checkpoint import load_paper_model
+from incoref.learning.paper.config import Mode, PaperConfig, Setting
+from incoref.learning.paper.reference import check_reference, tensor_difference
 from paper_models import random_document, tiny_config, write_reference_folder
 
 CONFIGS = {

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from incoref.errors import FormatError, IncorefError
-from incoref.learning.authors_names import authors_weights
-from incoref.learning.definition import run
-from incoref.learning.paper import PaperModel
-from incoref.learning.paper_checkpoint import import_checkpoint, load_paper_model, save_paper_model
-from incoref.learning.paper_config import Mode, PaperConfig, Setting
+from incoref.learning.paper.authors_names import authors_weights
+from incoref.learning.paper.checkpoint import import_checkpoint, load_paper_model, save_paper_model
+from incoref.learning.paper.config import Mode, PaperConfig, Setting
+from incoref.learning.paper.definition import run
+from incoref.learning.paper.model import PaperModel
 from paper_models import random_document, tiny_config, tiny_model
 
 

@@ -18,9 +18,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from incoref.errors import FormatError, IncorefError
-from incoref.learning.authors_names import CLASS_WEIGHTS, NEW_SCORE, load_authors_weights
-from incoref.learning.paper import PaperModel
-from incoref.learning.paper_config import ONTONOTES_GENRES, Mode, PaperConfig, Setting
+from incoref.learning.paper.authors_names import CLASS_WEIGHTS, NEW_SCORE, load_authors_weights
+from incoref.learning.paper.config import ONTONOTES_GENRES, Mode, PaperConfig, Setting
+from incoref.learning.paper.model import PaperModel
 
 
 def save_paper_model(folder: Path, model: PaperModel) -> None:

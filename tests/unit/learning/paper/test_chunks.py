@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.learning.chunks import plan, seen_before
-from incoref.learning.paper_config import Mode, PaperConfig, Setting
+from incoref.learning.paper.chunks import plan, seen_before
+from incoref.learning.paper.config import Mode, PaperConfig, Setting
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=90)
 CONFIGS = st.builds(

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from incoref.learning.definition import run
-from incoref.learning.paper import Limits, PaperModel
-from incoref.learning.paper_batches import paper_batches
-from incoref.learning.paper_config import Mode, PaperConfig, Setting, inverse_frequency
-from incoref.learning.paper_document import PaperDocument, with_gold
-from incoref.learning.xlnet_cache import CachedReader
+from incoref.learning.paper.batches import paper_batches
+from incoref.learning.paper.config import Mode, PaperConfig, Setting, inverse_frequency
+from incoref.learning.paper.definition import run
+from incoref.learning.paper.document import PaperDocument, with_gold
+from incoref.learning.paper.model import Limits, PaperModel
+from incoref.learning.paper.xlnet_cache import CachedReader
 from incoref.transitions import Action, replay
 from paper_models import random_document, tiny_config, tiny_model
 

@@ -16,13 +16,12 @@ from torch import Tensor, nn
 from transformers import XLNetModel
 
 from incoref import transitions
-from incoref.learning.chunks import Batch, plan
 from incoref.learning.derivation import EMPTY, Ints
 from incoref.learning.detector import Detector
 from incoref.learning.layers import FeatureTables
-from incoref.learning.paper import Loss, PaperModel
-from incoref.learning.paper_document import PaperDocument, split_actions, stretches
-from incoref.learning.paper_features import (
+from incoref.learning.paper.chunks import Batch, plan
+from incoref.learning.paper.document import PaperDocument, split_actions, stretches
+from incoref.learning.paper.features import (
     LINKED,
     NEW,
     START,
@@ -32,6 +31,7 @@ from incoref.learning.paper_features import (
     speaker_class,
     stack_width_class,
 )
+from incoref.learning.paper.model import Loss, PaperModel
 from incoref.transitions import Action, Span, State
 
 

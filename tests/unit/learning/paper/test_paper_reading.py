@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from incoref.errors import IncorefError
-from incoref.learning.paper_config import Mode, PaperConfig, Setting
-from incoref.learning.paper_reading import read_paper, with_annotation, word_clusters
+from incoref.learning.paper.config import Mode, PaperConfig, Setting
+from incoref.learning.paper.reading import read_paper, with_annotation, word_clusters
 from incoref.subwords import SubwordTokenizer, Utterance
 from incoref.transitions import Action, Span
 from incoref.types import Document

@@ -12,10 +12,10 @@ from torch import Tensor
 from transformers import XLNetModel
 
 from incoref.errors import IncorefError
-from incoref.learning import xlnet
-from incoref.learning.definition import Recurrence
-from incoref.learning.xlnet import Memory, encode, load_xlnet, new_xlnet
-from incoref.learning.xlnet_cache import CachedReader, CachedXLNet
+from incoref.learning.paper import xlnet
+from incoref.learning.paper.definition import Recurrence
+from incoref.learning.paper.xlnet import Memory, encode, load_xlnet, new_xlnet
+from incoref.learning.paper.xlnet_cache import CachedReader, CachedXLNet
 from paper_models import VOCABULARY, XLNET
 
 PIECES = st.lists(st.tuples(st.integers(1, 7), st.integers(0, 12)), min_size=1, max_size=6)

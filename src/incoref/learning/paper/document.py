@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from incoref.learning.chunks import Batch, plan
-from incoref.learning.paper_config import PaperConfig
+from incoref.learning.paper.chunks import Batch, plan
+from incoref.learning.paper.config import PaperConfig
 from incoref.transitions import Action, Span, derivable, oracle
 
 NO_SPEAKER = 1

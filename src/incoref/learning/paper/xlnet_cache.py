@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 from transformers import XLNetModel
 
-from incoref.learning.xlnet import align
+from incoref.learning.paper.xlnet import align
 
 
 class _Buffer:

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from incoref.errors import IncorefError
-from incoref.learning.paper import PaperModel
+from incoref.learning.paper.model import PaperModel
 
 _MODULES = {
     "detector.stack_cell": "left_boundary_stack.stack",

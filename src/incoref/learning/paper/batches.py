@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incoref.learning.chunks import plan, seen_before
 from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, Ints, derive
-from incoref.learning.paper_config import PaperConfig
-from incoref.learning.paper_document import PaperDocument, split_actions, stretches
-from incoref.learning.paper_features import (
+from incoref.learning.paper.chunks import plan, seen_before
+from incoref.learning.paper.config import PaperConfig
+from incoref.learning.paper.document import PaperDocument, split_actions, stretches
+from incoref.learning.paper.features import (
     LINKED,
     NEW,
     START,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from incoref.learning.derivation import EMPTY, Ints
-from incoref.learning.paper_config import PaperConfig
+from incoref.learning.paper.config import PaperConfig
 
 LINKED, NEW, START = 0, 1, 2
 """The clustering action before: a mention joined an entity, founded one, or there was none."""

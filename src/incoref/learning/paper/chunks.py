@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from incoref.learning.paper_config import PaperConfig, Setting
+from incoref.learning.paper.config import PaperConfig, Setting
 
 
 @dataclass(frozen=True, slots=True)

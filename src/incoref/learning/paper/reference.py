@@ -20,15 +20,15 @@ import torch
 from torch import Tensor
 
 from incoref.errors import FormatError
-from incoref.learning.authors_names import NEW_SCORE, gradients, load_authors_weights
-from incoref.learning.chunks import plan
-from incoref.learning.definition import Reader, Recurrence, Run, run
-from incoref.learning.paper import PaperModel
-from incoref.learning.paper_batches import paper_batches
-from incoref.learning.paper_checkpoint import read_json, read_weights
-from incoref.learning.paper_config import XLNET_BASE, Mode, PaperConfig, Setting
-from incoref.learning.paper_document import PaperDocument, number_entities
-from incoref.learning.xlnet_cache import CachedReader
+from incoref.learning.paper.authors_names import NEW_SCORE, gradients, load_authors_weights
+from incoref.learning.paper.batches import paper_batches
+from incoref.learning.paper.checkpoint import read_json, read_weights
+from incoref.learning.paper.chunks import plan
+from incoref.learning.paper.config import XLNET_BASE, Mode, PaperConfig, Setting
+from incoref.learning.paper.definition import Reader, Recurrence, Run, run
+from incoref.learning.paper.document import PaperDocument, number_entities
+from incoref.learning.paper.model import PaperModel
+from incoref.learning.paper.xlnet_cache import CachedReader
 from incoref.transitions import Action
 
 TOLERANCE = 1e-4
