@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import pytest
 import torch
 from onnx import numpy_helper
 
@@ -16,11 +15,6 @@ from incoref.learning.starting import earlier_model, encoder_folder, first_encod
 from incoref.learning.streaming import StreamingModel
 from incoref.subwords import SubwordTokenizer
 from tiny_models import NAMES, SIZES, TinyModels, random_document, random_model, tokenizer
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
-    return TinyModels(tmp_path_factory.mktemp("tiny"))
 
 
 def started(folder: Path) -> StreamingModel:
