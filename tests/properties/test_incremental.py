@@ -13,6 +13,7 @@ from incoref.model import BlockResult
 from incoref.modelfile import Model, ModelState
 from incoref.reading import predict
 from incoref.subwords import Utterance
+from rule_model import RuleModel
 from tiny_models import TinyModels, document, random_utterances, utterances
 
 
@@ -40,8 +41,11 @@ def assert_same(found: list[BlockResult], expected: list[BlockResult]) -> None:
             np.testing.assert_array_equal(one.decision.probabilities, other.decision.probabilities)
 
 
-@pytest.fixture(scope="module", params=["fp32", "int8"])
+@pytest.fixture(scope="module", params=["fp32", "int8", "rules"])
 def model(tiny: TinyModels, request: pytest.FixtureRequest) -> Model:
+    """Two models with weights, and one that decides by rules."""
+    if request.param == "rules":
+        return RuleModel.like(tiny.model)
     return tiny.model if request.param == "fp32" else Model.load(tiny.int8)
 
 
