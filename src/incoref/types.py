@@ -9,9 +9,10 @@ This module knows no file format, no model and no tokeniser.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 Attributes = tuple[tuple[str, str], ...]
@@ -49,21 +50,18 @@ class Sentence:
             start=self.start,
             end=self.end,
             speaker=self.speaker,
-            tokens=[[*t[:3], dict(t[3])] if t[3] else [*t[:3]] for t in self.tokens],
+            tokens=[[text, start, end] for text, start, end, _ in self.tokens],
+            token_attributes=_columns(self.tokens) or None,
             attributes=dict(self.attributes),
         )
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Sentence:
+        tokens = data.get("tokens")
         return cls(
             start=data["start"],
             end=data["end"],
-            tokens=tuple(
-                [
-                    _token((t[0], t[1], t[2], tuple(t[3].items()) if len(t) > 3 else ()))
-                    for t in data.get("tokens", ())
-                ]
-            ),
+            tokens=_tokens(tokens, data.get("token_attributes")) if tokens else (),
             speaker=data.get("speaker"),
             attributes=_attributes(data.get("attributes")),
         )
@@ -110,37 +108,47 @@ class Mention:
     """Where else it might have gone, most probable first, if that was asked for."""
 
     def to_json(self) -> dict[str, Any]:
-        return _without_empty(
-            start=self.start,
-            end=self.end,
-            text=self.text,
-            tokens=list(self.tokens),
-            sentence=self.sentence,
-            entity=self.entity,
-            type=self.type,
-            confidence=self.confidence,
-            mention_confidence=self.mention_confidence,
-            attributes=dict(self.attributes),
-            new=self.new,
-            runners_up=[other.to_json() for other in self.runners_up] or None,
-        )
+        # Written out, and without a call for each field that is absent: corpora have hundreds of thousands.
+        data: dict[str, Any] = {
+            "start": self.start,
+            "end": self.end,
+            "text": self.text,
+            "tokens": list(self.tokens),
+            "sentence": self.sentence,
+            "entity": self.entity,
+        }
+        if self.type is not None:
+            data["type"] = self.type
+        if self.confidence is not None:
+            data["confidence"] = self.confidence
+        if self.mention_confidence is not None:
+            data["mention_confidence"] = self.mention_confidence
+        if self.attributes:
+            data["attributes"] = dict(self.attributes)
+        if self.new is not None:
+            data["new"] = self.new
+        if self.runners_up:
+            data["runners_up"] = [other.to_json() for other in self.runners_up]
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Mention:
         first, end = data["tokens"]
+        given = data.get
+        attributes, runners_up = given("attributes"), given("runners_up")
         return cls(
-            start=data["start"],
-            end=data["end"],
-            text=data["text"],
-            tokens=(first, end),
-            sentence=data["sentence"],
-            entity=data["entity"],
-            type=data.get("type"),
-            confidence=data.get("confidence"),
-            mention_confidence=data.get("mention_confidence"),
-            attributes=_attributes(data.get("attributes")),
-            new=data.get("new"),
-            runners_up=tuple(map(RunnerUp.from_json, data.get("runners_up", ()))),
+            data["start"],
+            data["end"],
+            data["text"],
+            (first, end),
+            data["sentence"],
+            data["entity"],
+            given("type"),
+            given("confidence"),
+            given("mention_confidence"),
+            _attributes(attributes) if attributes else (),
+            given("new"),
+            tuple(map(RunnerUp.from_json, runners_up)) if runners_up else (),
         )
 
 
@@ -191,7 +199,7 @@ class Document:
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
-        return tuple(token for sentence in self.sentences for token in sentence.tokens)
+        return tuple(chain.from_iterable([sentence.tokens for sentence in self.sentences]))
 
     @property
     def mentions(self) -> Iterator[Mention]:
@@ -217,6 +225,52 @@ class Document:
             genre=data.get("genre"),
             attributes=_attributes(data.get("attributes")),
         )
+
+
+_Column = tuple[str, list[str | None]]
+
+
+def _columns(tokens: Sequence[Token]) -> list[_Column]:
+    """The tokens' attributes as a table: of each column the name, and a value for each token or None.
+
+    Words of a corpus have the same attributes over and over, and an object for each would be slow. Where tokens have
+    the same attributes in another order, a name has several columns: the order in a token is that of the columns.
+    """
+    columns: list[_Column] = []
+    known: dict[tuple[str, ...], list[list[str | None]]] = {}
+    rows = [zip(*token[3], strict=False) if token[3] else ((), ()) for token in tokens]
+    for number, (names, values) in enumerate(rows):
+        places = known.get(names)
+        if places is None:
+            places = known[names] = _columns_for(names, columns, len(tokens))
+        for column, value in zip(places, values, strict=False):
+            column[number] = value
+    return columns
+
+
+def _columns_for(names: Iterable[str], columns: list[_Column], length: int) -> list[list[str | None]]:
+    """Columns of these names, in this order; those that are missing are put among the others."""
+    found = []
+    after = 0
+    for name in names:
+        place = next((at for at, column in enumerate(columns) if at >= after and column[0] == name), None)
+        if place is None:
+            place = after
+            columns.insert(place, (name, [None] * length))
+        found.append(columns[place][1])
+        after = place + 1
+    return found
+
+
+def _tokens(tokens: Iterable[tuple[str, int, int]], columns: Iterable[_Column] | None) -> tuple[Token, ...]:
+    """Tokens with the attributes of such a table; in loops that Python runs in C, as corpora have millions."""
+    words, starts, ends = zip(*tokens, strict=True)
+    attributes: Iterable[Attributes] = repeat((), len(words))
+    if columns:
+        pairs = zip(*[zip(repeat(name), values, strict=False) for name, values in columns], strict=True)
+        incomplete = any(None in values for _, values in columns)
+        attributes = (tuple([pair for pair in row if pair[1] is not None]) for row in pairs) if incomplete else pairs
+    return tuple(map(_token, zip(words, starts, ends, attributes, strict=True)))
 
 
 def _attributes(pairs: Mapping[str, str] | Iterable[tuple[str, str]] | None) -> Attributes:

@@ -31,6 +31,9 @@ RESERVED = frozenset({*COLUMNS, RANGE, EMPTY, EMPTY_BEFORE, MISC, "Entity", "Spa
 NOTHING = frozenset({"_", ""})
 """Cells that say nothing."""
 
+DIGITS = frozenset("0123456789")
+"""How rows begin, and most lines are rows."""
+
 PARAGRAPH_GAP = "\n\n"
 META = "meta::"
 CACHE_SIZE = 1 << 15
@@ -40,6 +43,7 @@ SPECIAL_COMMENTS = ("newdoc", "global.", META)
 """Comments that are not about the sentence they stand before begin so."""
 
 _GUM_NAME = re.compile(r"GUM_([a-z]+)_")
+_NEW_PARAGRAPH = re.compile("newpar")
 _FIRST_NUMBER = re.compile(r"(\d{1,9})(\.?)")
 
 
@@ -79,7 +83,7 @@ def read(text: str, path: Path | str, scheme: Scheme) -> Iterator[Document]:
     lines = text.split("\n")
     lines.append("")
     for line, row in enumerate(lines, 1):
-        if row and row[0] != "#" and not row.isspace():
+        if row[:1] in DIGITS or (row and row[0] != "#" and not row.isspace()):
             rows.append(row)
             continue
         if rows:
@@ -167,9 +171,7 @@ class _Reader:
                     if cell not in NOTHING:
                         attributes[place] += ((name, cell),)
         gaps = [" "] * len(attributes)
-        for place, misc in enumerate(columns[9]):
-            if misc == "_":
-                continue
+        for place, misc in [filled for filled in enumerate(columns[9]) if filled[1] != "_"]:
             if misc == "SpaceAfter=No":
                 gaps[place] = ""
             else:
@@ -178,17 +180,17 @@ class _Reader:
                     gaps[place] = ""
                     fields.remove("SpaceAfter=No")
                 attributes[place] += misc_attributes(fields)
-        for row, mark in enumerate(marks):
-            if mark:
-                self._take_mark(mark, row, odd, first_line + row)
-        if odd:
+        marked = [marked for marked in enumerate(marks) if marked[1]]
+        if odd is None:
+            for row, mark in marked:
+                scheme.take(mark, self._count + row, first_line + row)
+        else:
+            for row, mark in marked:
+                self._take_mark_among_odd(mark, row, odd, first_line + row)
             odd.give(columns[1], attributes, gaps)
         self._end_sentence(columns[1], attributes, gaps)
 
-    def _take_mark(self, mark: str, row: int, odd: OddRows | None, line: int) -> None:
-        if odd is None:
-            self._scheme.take(mark, self._count + row, line)
-            return
+    def _take_mark_among_odd(self, mark: str, row: int, odd: OddRows, line: int) -> None:
         token = self._count + odd.words_before(row)
         if odd.is_empty_node(row):
             odd.keep_mark(row, self._scheme.take_empty(mark, token, line))
@@ -223,7 +225,7 @@ class _Reader:
         """White space before a sentence's first word."""
         if not self._sentences:
             return ""
-        return PARAGRAPH_GAP if any(name.startswith("newpar") for name in self._comments) else self._gap
+        return PARAGRAPH_GAP if any(map(_NEW_PARAGRAPH.match, self._comments)) else self._gap
 
     def finish(self) -> Document:
         """The document so far; what comes next belongs to another."""

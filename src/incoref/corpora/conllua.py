@@ -35,7 +35,6 @@ NON_REFERRING = "non-referring"
 
 _ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
 _OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
-_BRACKET = re.compile(r"\(([^()]*)(\))?|([^()]*)\)")
 _AGAIN = frozenset({"EntityID", "Markable"})
 """How a field begins that a markable has had already."""
 _BREAKING = re.compile(r"[()|@\s]")
@@ -130,21 +129,22 @@ class _Identity:
             self._take_several(mark, token, line)
 
     def _take_several(self, mark: str, token: int, line: int) -> None:
-        at = 0
-        for found in _BRACKET.finditer(mark):
-            if found.start() != at:
-                break
-            at = found.end()
-            opening, single, closing = found.groups()
-            if opening is None:
-                self._close(unquote(closing), token + 1, line)
-                continue
-            self._open(opening.rstrip("@"), token, line)
-            if single:
+        ends, *openings = mark.split("(")
+        self._close_several(ends, token, line)
+        for opening in openings:
+            fields, end, further_ends = opening.partition(")")
+            self._open(fields.rstrip("@"), token, line)
+            if end:
                 self._close("", token + 1, line)
-        if at != len(mark):
-            fault = f"unknown bracket {mark[at:]!r} in IDENTITY; expected '(EntityID=…' or ')'"
+                self._close_several(further_ends, token, line)
+
+    def _close_several(self, ends: str, token: int, line: int) -> None:
+        *markables, rest = ends.split(")")
+        if rest:
+            fault = f"unknown bracket {rest!r} in IDENTITY; expected '(EntityID=…' or ')'"
             raise FormatError(fault, path=self._path, line=line)
+        for markable in markables:
+            self._close(unquote(markable) if markable else "", token + 1, line)
 
     def _open(self, fields: str, token: int, line: int) -> None:
         entity, markable, type, attributes = _read_fields(fields)

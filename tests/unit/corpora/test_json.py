@@ -100,7 +100,10 @@ def test_our_own_lines_lose_nothing() -> None:
         {"text": "Something else"},
         {"id": 7},
         {"sentences": 7},
-        {"sentences": [{"start": 0, "end": 3, "tokens": [["The", 0, 3, {"a": 1}]]}]},
+        {"sentences": [{"start": 0, "end": 3, "tokens": [["The", 0, 3]], "token_attributes": [["a", [1]]]}]},
+        {"sentences": [{"start": 0, "end": 3, "tokens": [["The", 0, 3]], "token_attributes": [[1, ["a"]]]}]},
+        {"sentences": [{"start": 0, "end": 3, "tokens": [["The", 0, 3]], "token_attributes": [["a", ["b", "c"]]]}]},
+        {"sentences": [{"start": 0, "end": 3, "tokens": [["The", 0, 3, "more"]]}]},
         {"sentences": [{"start": 0, "end": 3, "tokens": [["The", -92, -89]]}]},
         {
             "entities": [
