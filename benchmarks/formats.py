@@ -18,7 +18,7 @@ from pathlib import Path
 
 from incoref import corpora
 from incoref.corpora import Format, brat
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.types import Document
 
 ROUNDS = 20

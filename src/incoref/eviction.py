@@ -6,8 +6,10 @@
 - ``icoref``: an entity with one mention that has been idle for ``idle`` tokens, any that has been for twice as long
   (the rule of ICoref); ``max_entities``, if given, bounds what is left as ``lru`` does
 
-Introduced entities are never evicted, though they count. All policies but ``none`` bound the names of an entity too:
-of one with more than 64, the 16 first ones and the 16 latest ones stay.
+Once there are more than ``max_entities``, the twentieth part of them is forgotten as well: renumbering those that
+stay costs the same however many go, and so it is done seldom. Introduced entities are never evicted, though they
+count. All policies but ``none`` bound the names of an entity too: of one with more than 64, the 16 first ones and the
+16 latest ones stay.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ DEFAULT_POLICY = "dual"
 DEFAULT_MAX_ENTITIES = 1000
 DEFAULT_IDLE = 600
 MOST_NAMES = 32
+_SPARE_PART = 20
+"""Eviction makes room for the twentieth part of ``max_entities``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,11 @@ class Eviction:
             gone = {row for row, entity in enumerate(live) if self._is_idle(entity, tokens)}
         over = 0 if self.limit is None else len(live) - len(gone) - self.limit
         if over > 0:
+            assert self.limit is not None
+            over += self.limit // _SPARE_PART
             rows = [row for row, entity in enumerate(live) if row not in gone and not entity.introduced]
             rows.sort(key=lambda row: (live[row].latest, row))
             if self.policy == "dual":
-                assert self.limit is not None
                 rows = rows[: max(over, len(rows) - self.limit // 2)]
                 rows.sort(key=lambda row: (live[row].count, live[row].latest, row))
             gone |= set(rows[:over])

@@ -60,7 +60,7 @@ def say_words(
 
 
 def read(state: SessionState, document: Document) -> Heard:
-    """A document with its own sentences, words and speakers."""
+    """A document with its own sentences, words, speakers and times."""
     state = replace(_on_new_line(state), speaker=None)
     start, place = _end(state), 0
     sentences = [sentence for sentence in document.sentences if sentence.tokens]
@@ -98,7 +98,7 @@ def _lines(state: SessionState, sentences: Sequence[Sentence], id: Given = None,
                 bounds=bounds_of(sentence.tokens, sentence.start),
                 speaker=sentence.speaker or state.speaker,
                 id=id,
-                time=time,
+                time=_time_of(sentence) if time is None else time,
                 warnings=(_TOO_LONG,) if sentence.attributes == FORCED else (),
             )
         )
@@ -111,6 +111,12 @@ def _lines(state: SessionState, sentences: Sequence[Sentence], id: Given = None,
         open_text=_pieces((text[place - start :],)),
     )
     return state, lines
+
+
+def _time_of(sentence: Sentence) -> str | None:
+    """When a sentence of subtitles was said, as their files write it."""
+    known = dict(sentence.attributes)
+    return f"{known['from']} --> {known['to']}" if "from" in known and "to" in known else known.get("time")
 
 
 def _sentence(words: Sequence[str], text: str, offset: int) -> Sentence:

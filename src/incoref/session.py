@@ -65,7 +65,7 @@ class Session:
         return self._utter(lambda state: hearing.say_words(state, words, text, speaker, id, time))
 
     def read(self, document: Document) -> list[Update]:
-        """A document with its own sentences, words and speakers; its entities are not looked at."""
+        """A document with its own sentences, words, speakers and times; its entities are not looked at."""
         return self._utter(lambda state: hearing.read(state, document))
 
     def feed(self, piece: str, speaker: str | None = None) -> list[Update]:
@@ -172,9 +172,9 @@ class Session:
             return self._entity(_id(one))
 
     def forget(self, entity: Entity | str) -> None:
-        """Remove an entity: its vector, words, name and mentions. Can't be undone, nor can what came before.
+        """Remove an entity: its vector, words, name, mentions, and the label of the speaker that it is.
 
-        The text that was said stays; ``history`` bounds it.
+        Can't be undone, nor can what came before. The text that was said stays; ``history`` bounds it.
         """
         with self._lock:
             self._state = steering.forget(self._state, _id(entity))

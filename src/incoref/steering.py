@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from incoref.errors import IncorefError
 from incoref.features import EntityFacts, facts_of
-from incoref.modelfile import Model
+from incoref.modelfile import Model, ModelState
 from incoref.naming import Kind
 from incoref.sessionstate import SessionState, with_memory
 from incoref.text import split
@@ -93,18 +93,54 @@ def merge(model: Model, state: SessionState, one: str, other: str) -> SessionSta
 
 
 def forget(state: SessionState, entity: str) -> SessionState:
-    """Remove an entity: its vector, words, name and mentions. The text that names it stays."""
+    """Remove an entity: its vector, words, name and mentions, and the label of the speaker that it is.
+
+    The text that names it stays.
+    """
     row = _row(state, entity)
     if row is not None:
+        speaker = state.memory.facts.speaker_of(row)
         kept = [other for other in range(len(state.live)) if other != row]
         state = with_memory(state, state.memory.kept(kept), tuple(state.live[other] for other in kept))
+    else:
+        speaker = next(view.speaker for view in state.evicted if view.id == entity)
     state = _without_evicted(state, entity)
 
     def without(mention: Mention) -> Mention | None:
         others = tuple(other for other in mention.runners_up if other.entity != entity)
         return None if mention.entity == entity else replace(mention, runners_up=others)
 
-    return _with_mentions(state, without)
+    state = _with_mentions(state, without)
+    return state if speaker is None or _is_someone(state, speaker) else _without_speaker(state, speaker)
+
+
+def _is_someone(state: SessionState, speaker: str) -> bool:
+    """Whether an entity is known to be the speaker."""
+    live = (state.memory.facts.speaker_of(row) for row in range(len(state.live)))
+    return speaker in live or any(view.speaker == speaker for view in state.evicted)
+
+
+def _without_speaker(state: SessionState, speaker: str) -> SessionState:
+    """The state as if nobody knew who said what this speaker said."""
+
+    def unless(name: str | None) -> str | None:
+        return None if name == speaker else name
+
+    def unsigned(line: Line) -> Line:
+        return replace(line, speaker=None) if line.speaker == speaker else line
+
+    rows = [replace(row, speaker=unless(row.speaker), you_by=unless(row.you_by)) for row in state.memory.facts.rows()]
+    memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
+    memory.participants.pop(speaker, None)
+    state = with_memory(state, memory, state.live)
+    reading = replace(state.model.reading, speaker=unless(state.model.reading.speaker))
+    return replace(
+        state,
+        model=ModelState(reading, state.model.encoder),
+        lines=Log.of(map(unsigned, state.lines)),
+        waiting=tuple(map(unsigned, state.waiting)),
+        speaker=unless(state.speaker),
+    )
 
 
 def _row(state: SessionState, entity: str) -> int | None:

@@ -100,7 +100,8 @@ class Line:
         """As a sentence of a document that starts so many characters later than the text."""
         start = self.start - shift
         tokens = (Token(self.text[i:j], start + i, start + j) for i, j in _pairs(self.bounds))
-        return Sentence(start, start + len(self.text), tuple(tokens), self.speaker)
+        given = ((name, str(value)) for name, value in (("id", self.id), ("time", self.time)) if value is not None)
+        return Sentence(start, start + len(self.text), tuple(tokens), self.speaker, tuple(given))
 
 
 def bounds_of(tokens: Sequence[Token], start: int) -> array[int]:

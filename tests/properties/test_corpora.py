@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incoref.corpora import FORMATS, Loss, guess
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.types import Document, Mention, Sentence
 from strategies import attribute_sets, documents, odd_values
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incoref import corpora
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.errors import IncorefError
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "formats"

@@ -249,6 +249,32 @@ def test_what_is_forgotten_is_gone_from_state_and_saves(resolver: Resolver) -> N
     assert mentions_of(chat.say("I met Zyx.", "zyx")) == [("I", "5"), ("Zyx", "6")]
 
 
+@pytest.mark.parametrize("evicted", [False, True])
+def test_the_label_of_a_speaker_is_forgotten_with_the_entity_that_they_are(resolver: Resolver, evicted: bool) -> None:
+    chat = resolver.session(**({"eviction": "lru", "max_entities": 1} if evicted else {}))
+    chat.say("I met Anna.", "zyx")
+    chat.feed("You met Carl", "zyx")
+    speaker = next(entity for entity in chat.entities if entity.speaker == "zyx")
+    other = chat.say("I left.", "ben")[-1].mentions[0].entity
+    chat.forget(speaker)
+    assert "zyx" not in json.dumps(saving.unpack(chat.save()).fields)
+    assert [sentence.speaker for sentence in chat.document().sentences] == [None, None, "ben"]
+    assert chat.say("I left.", "ben")[0].mentions[0].entity == other
+    again = chat.say("I left.", "zyx")[0].mentions[0]
+    assert again.entity != speaker.id
+
+
+def test_a_label_stays_while_another_entity_is_that_speaker(resolver: Resolver) -> None:
+    chat = resolver.session(eviction="lru", max_entities=1)
+    chat.say("I met Anna.", "zyx")
+    chat.say("Carl left. I left.", "zyx")
+    first, second = (entity.id for entity in chat.entities if entity.speaker == "zyx")
+    chat.forget(first)
+    assert {sentence.speaker for sentence in chat.document().sentences} == {"zyx"}
+    chat.forget(second)
+    assert {sentence.speaker for sentence in chat.document().sentences} == {None}
+
+
 @pytest.mark.parametrize("name", ["", "  ", "\u200b"])
 def test_a_name_has_a_word(chat: Session, name: str) -> None:
     with pytest.raises(IncorefError, match="is no name"):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incoref import corpora
-from incoref.corpora._files import read_text
+from incoref.corpora.files import read_text
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
 

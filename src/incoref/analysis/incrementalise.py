@@ -25,7 +25,7 @@ from incoref.analysis.keeping import Keeper, text_digest
 from incoref.analysis.scores import score, settings_of
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.corpora import conll2012
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import Result, Scorer, token_clusters
 from incoref.types import Document

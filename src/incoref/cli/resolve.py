@@ -166,10 +166,10 @@ def _resolved(
     from incoref.language import Evidence
 
     text = decoded(_bytes_of(name), _shown(name))
-    if Evidence().with_text(text).hardly_english:
+    turns = _turns(text, name, speakers)
+    if Evidence().with_text(turns.text if turns else text).hardly_english:
         note(f"{_shown(name)}: this hardly looks like English, which is all that the model knows")
     session = resolver.session(**options)
-    turns = _turns(text, name, speakers)
     cut = 0
     for updates in _read(session, turns or text, tell):
         cut += sum(bool(update.warnings) for update in updates)
@@ -249,7 +249,7 @@ def _print_in_colour(document: Document) -> None:
 
 def _write(documents: Iterator[Document], format: OutputFormat, target: _Target) -> None:
     """Files in a directory one by one as they are done, or one file when it is complete."""
-    from incoref.corpora._files import write_file
+    from incoref.corpora.files import write_file
     from incoref.outputs.rendering import brat_files, rendered
 
     if not target.is_directory:

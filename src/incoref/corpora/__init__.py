@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
-from incoref.corpora._files import files_in, read_text, write_directory, write_file
-from incoref.corpora._losses import Loss, Losses
 from incoref.corpora._registry import FORMATS, Format, format_named, format_of_suffix, guess
 from incoref.corpora._stats import Statistics, statistics
+from incoref.corpora.files import files_in, read_text, write_directory, write_file
+from incoref.corpora.losses import Loss, Losses
 from incoref.errors import IncorefError
 from incoref.types import Document
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from incoref.corpora import brat, conll2012, conllu, conllua, jsonlines, litbank, native, plain, transcripts
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
 

@@ -9,14 +9,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from incoref.corpora._losses import (
-    DOCUMENT_ATTRIBUTES,
-    SENTENCE_ATTRIBUTES,
-    SPACING,
-    SPEAKERS,
-    TOKEN_ATTRIBUTES,
-    Losses,
-)
 from incoref.corpora._ud import (
     COLUMNS,
     META,
@@ -28,6 +20,14 @@ from incoref.corpora._ud import (
     misc_attributes,
 )
 from incoref.corpora._ud_odd import EMPTY, EMPTY_BEFORE, RANGE
+from incoref.corpora.losses import (
+    DOCUMENT_ATTRIBUTES,
+    SENTENCE_ATTRIBUTES,
+    SPACING,
+    SPEAKERS,
+    TOKEN_ATTRIBUTES,
+    Losses,
+)
 from incoref.types import Attributes, Document, Sentence
 
 BREAKING = re.compile(r"[\t\n\r]+")

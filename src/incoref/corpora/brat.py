@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from incoref.corpora._brackets import PARTS, parts_of
-from incoref.corpora._losses import IDS, Keeps, Losses
+from incoref.corpora.losses import IDS, Keeps, Losses
 from incoref.corpora.plain import SEGMENTATION
 from incoref.types import Document, Mention
 

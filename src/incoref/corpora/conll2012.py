@@ -16,7 +16,7 @@ from pathlib import Path
 
 from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble, make_token
 from incoref.corpora._brackets import TANGLED, Bracket, cells, tangled, whole_numbers
-from incoref.corpora._losses import IDS, SPACING, Keeps, Losses, is_space_joined
+from incoref.corpora.losses import IDS, SPACING, Keeps, Losses, is_space_joined
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Sentence, Token
 

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from incoref.corpora import _ud
 from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, Span
 from incoref.corpora._brackets import PARTS, TANGLED, Bracket, cells, joined, parts_of, percent_encoded, tangled
-from incoref.corpora._losses import Keeps, Losses
 from incoref.corpora._ud_writing import BREAKING, Writer
+from incoref.corpora.losses import Keeps, Losses
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Mention
 

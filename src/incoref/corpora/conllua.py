@@ -21,8 +21,8 @@ from urllib.parse import unquote
 from incoref.corpora import _ud
 from incoref.corpora._assemble import NO_ATTRIBUTES, Span, make_span
 from incoref.corpora._brackets import PARTS, Bracket, cells, joined, make_bracket, parts_of, percent_encoded, tangled
-from incoref.corpora._losses import DOCUMENT_ATTRIBUTES, MENTION_ATTRIBUTES, Keeps, Losses
 from incoref.corpora._ud_writing import Writer
+from incoref.corpora.losses import DOCUMENT_ATTRIBUTES, MENTION_ATTRIBUTES, Keeps, Losses
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document
 

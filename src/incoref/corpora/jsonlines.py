@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from incoref.corpora._assemble import Span, assemble, space_joined
-from incoref.corpora._losses import DOCUMENT_ATTRIBUTES, IDS, SPACING, SPEAKERS, Keeps, Losses, is_space_joined
 from incoref.corpora.conll2012 import SPEAKER, genre_of
+from incoref.corpora.losses import DOCUMENT_ATTRIBUTES, IDS, SPACING, SPEAKERS, Keeps, Losses, is_space_joined
 from incoref.errors import FormatError
 from incoref.types import Document, Sentence
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from incoref.corpora import conll2012
-from incoref.corpora._losses import Keeps, Losses
+from incoref.corpora.losses import Keeps, Losses
 from incoref.types import Document
 
 _WIDTH = 13

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from incoref.corpora._losses import Losses
 from incoref.corpora.jsonlines import objects
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
 from incoref.types import Document, Entity, Sentence, Token
 

@@ -13,8 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from incoref.corpora._losses import SPACING, Keeps, Losses
 from incoref.corpora.jsonlines import objects
+from incoref.corpora.losses import SPACING, Keeps, Losses
 from incoref.errors import FormatError
 from incoref.text import split
 from incoref.types import Attributes, Document, Sentence

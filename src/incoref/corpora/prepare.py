@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from incoref.corpora import read
-from incoref.corpora._files import files_in
+from incoref.corpora.files import files_in
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document, Entity, Mention
 

@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from incoref.types import Document, Entity, Mention
+from incoref.types import Document, Entity, Mention, Sentence
 from incoref.updates import Update
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -21,12 +21,15 @@ def document_json(document: Document, *, with_id: bool = False) -> dict[str, Any
     return {
         **({"id": document.id} if with_id else {}),
         "text": document.text,
-        "sentences": [
-            {"start": sentence.start, "end": sentence.end, "speaker": sentence.speaker}
-            for sentence in document.sentences
-        ],
+        "sentences": [_sentence_json(sentence) for sentence in document.sentences],
         "entities": [entity_json(entity) for entity in document.entities],
     }
+
+
+def _sentence_json(sentence: Sentence) -> dict[str, Any]:
+    """``id`` and ``time`` only where they are known."""
+    given = {name: value for name, value in sentence.attributes if name in ("id", "time")}
+    return {"start": sentence.start, "end": sentence.end, "speaker": sentence.speaker, **given}
 
 
 def entity_json(entity: Entity) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from incoref.corpora import FORMATS as CORPUS_FORMATS
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.outputs.formats import OutputFormat
 from incoref.outputs.jsonable import document_json, json_line
 from incoref.outputs.page import html_page

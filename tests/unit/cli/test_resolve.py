@@ -78,6 +78,18 @@ def test_subtitles(tool: Tool, name: str) -> None:
     found = tool.json(str(EXAMPLES / name), text="")
     assert {speaker.lower() for speaker in speakers_of(found) if speaker} == {"ines", "omar"}
     assert "-->" not in str(found["text"])
+    sentences = found["sentences"]
+    assert isinstance(sentences, list)
+    assert all("-->" in sentence["time"] for sentence in sentences)
+
+
+def test_time_stamps_are_no_foreign_language(tool: Tool) -> None:
+    cues = "".join(f"00:00:0{n}.000 --> 00:00:0{n + 1}.000\n<v Anna>I met him there again\n\n" for n in range(4))
+    done = tool("-f", "json", text=f"WEBVTT\n\n{cues}".encode())
+    assert done.exit_code == 0
+    assert "English" not in done.stderr
+    first, *_ = json.loads(done.stdout)["sentences"]
+    assert first["time"] == "00:00:00.000 --> 00:00:04.000"
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": 1', "[1]", "1\tx\ty\n", "#begin document (x); part 000\n"])

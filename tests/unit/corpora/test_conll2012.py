@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from incoref.corpora import litbank
-from incoref.corpora._losses import Losses
 from incoref.corpora.conll2012 import read, write
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
 from incoref.types import Document
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from incoref.corpora._losses import Losses
 from incoref.corpora.conllu import read, write
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
 from incoref.types import Document
 

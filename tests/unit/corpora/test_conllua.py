@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from incoref import corpora
-from incoref.corpora._losses import Losses
 from incoref.corpora.conllua import read, write
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
 from incoref.types import Document
 

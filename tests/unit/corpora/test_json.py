@@ -10,7 +10,7 @@ import pytest
 
 from incoref import corpora
 from incoref.corpora import jsonlines, native
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
 from incoref.types import Document, RunnerUp
 

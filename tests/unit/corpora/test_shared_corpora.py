@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from incoref.cli import app
 from incoref.corpora import read, statistics
-from incoref.corpora._losses import Losses
 from incoref.corpora.conllu import read as read_conllu
 from incoref.corpora.conllu import write as write_conllu
+from incoref.corpora.losses import Losses
 
 FIGURES = {
     "ontogum/train": (177, 10224, 177, 23320, 5311, 7),

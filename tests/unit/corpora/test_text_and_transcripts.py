@@ -8,7 +8,7 @@ import pytest
 
 from incoref import corpora
 from incoref.corpora import brat, plain, transcripts
-from incoref.corpora._losses import Losses
+from incoref.corpora.losses import Losses
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
 
