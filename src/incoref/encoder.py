@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import is_
 from pathlib import Path
 from threading import Lock
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,31 @@ class _Graph:
         heads, _, width = inputs[self.past[0]].shape
         self.heads, self.head_width = int(heads), int(width)
         self.width = int(self.session.get_outputs()[0].shape[1])
+        self._spare: dict[int, _Room] = {}
+
+    def room(self, places: int) -> _Room:
+        """Room for so many places or a few more; one that was given back, if any: new memory costs time."""
+        capacity = -(-places // _CAPACITY_STEP) * _CAPACITY_STEP
+        return self._spare.pop(capacity, None) or _Room(self, capacity)
+
+    def give_back(self, room: _Room) -> None:
+        """Keep a room for later, one of each size."""
+        self._spare[room.capacity] = room
+
+
+class _Room:
+    """Memory for keys and values, bound to the graph's inputs and outputs."""
+
+    def __init__(self, graph: _Graph, capacity: int) -> None:
+        # Places without a key are masked; zeros, because no mask hides a NaN. What another text left is finite.
+        self.values: Floats = np.zeros((len(graph.past), graph.heads, capacity, graph.head_width), np.float32)
+        self.capacity = capacity
+        self.binding = graph.session.io_binding()
+        for name, values in zip(graph.past, self.values, strict=True):
+            # The same memory on both sides: the graph then has nothing to copy, only the new places to write.
+            memory = onnxruntime.OrtValue.ortvalue_from_numpy(values)
+            self.binding.bind_ortvalue_input(name, memory)
+            self.binding.bind_ortvalue_output(name.replace("past.", "present.", 1), memory)
 
 
 class _Cache:
@@ -54,17 +80,11 @@ class _Cache:
 
     def __init__(self, graph: _Graph, places: int) -> None:
         self._graph = graph
-        capacity = -(-places // _CAPACITY_STEP) * _CAPACITY_STEP
-        # Places without a key are masked; zeros, because no mask hides a NaN.
-        self.values: Floats = np.zeros((len(graph.past), graph.heads, capacity, graph.head_width), np.float32)
-        self._binding = graph.session.io_binding()
-        for name, values in zip(graph.past, self.values, strict=True):
-            # The same memory on both sides: the graph then has nothing to copy, only the new places to write.
-            memory = onnxruntime.OrtValue.ortvalue_from_numpy(values)
-            self._binding.bind_ortvalue_input(name, memory)
-            self._binding.bind_ortvalue_output(name.replace("past.", "present.", 1), memory)
+        room = graph.room(places)
+        self.values, self._binding = room.values, room.binding
         self._claimed = 0
         self._lock = Lock()
+        finalize(self, graph.give_back, room).atexit = False
 
     @property
     def capacity(self) -> int:

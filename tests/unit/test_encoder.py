@@ -114,3 +114,11 @@ def test_what_is_no_encoder_is_refused(tmp_path: Path) -> None:
     broken.write_bytes(b"not a graph")
     with pytest.raises(IncorefError, match=r"encoder\.onnx: ONNX Runtime can't load this encoder"):
         Encoder(broken, SIZES, 2)
+
+
+def test_memory_that_another_text_used_changes_nothing(tiny: TinyModels, blocks: list[Ints]) -> None:
+    used = Encoder(tiny.fp32 / "encoder.onnx", SIZES, tiny.model.encoder.start_symbol)
+    first = read_all(used, blocks)
+    read_all(used, blocks[::-1])  # windows of every size, given back
+    for vectors, again in zip(first, read_all(used, blocks), strict=True):
+        np.testing.assert_array_equal(again, vectors)
