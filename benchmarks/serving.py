@@ -3,9 +3,12 @@
 The server is a process of its own on this machine, with every feed on the disk before it is answered. Live sessions
 get turns of real dialogues round-robin; a session whose dialogue ends is deleted, and another one begins. Library and
 server read the same turns in alternation, so that other work on the machine holds up both alike, and must answer the
-same. The client runs on the same cores: what it costs is taken from the server.
+same. The client runs on the same cores: what it costs is taken from the server. Then the server goes on alone: at
+half the load that it can take, for its latencies, and at full load, for its memory. In the end every session must
+hold all that it was told, in order.
 
     python benchmarks/serving.py ../shared/corpora/mudoco
+    python benchmarks/serving.py ../shared/corpora/mudoco --redis
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,7 +59,8 @@ class Seat:
     local: incoref.Session | None = None
     remote: str = ""
     expected: Found = field(default_factory=list)
-    heard: int = 0
+    told: list[str] = field(default_factory=list)
+    """What the remote session has answered to."""
 
     def next_turn(self, source: Iterator[list[Turn]]) -> Turn:
         self.fresh = not self.turns
@@ -88,10 +93,26 @@ class Connection:
         return json.loads(content) if content else {}
 
 
+@contextmanager
+def redis_server(folder: Path) -> Iterator[str]:
+    """The address of a Redis of our own, which has every change on the disk before it answers."""
+    socket = folder / "socket"
+    settings = ("--port", "0", "--unixsocket", str(socket), "--dir", str(folder), "--save", "")
+    durable = ("--appendonly", "yes", "--appendfsync", "always")
+    with subprocess.Popen(["redis-server", *settings, *durable], stdout=subprocess.DEVNULL) as server:
+        while not socket.exists():
+            assert server.poll() is None, "redis-server did not start"
+            time.sleep(0.01)
+        try:
+            yield f"unix://{socket}"
+        finally:
+            server.terminate()
+
+
 class Server:
-    def __init__(self, folder: Path, workers: int | None) -> None:
+    def __init__(self, store: str, workers: int) -> None:
         command = [sys.executable, "-m", "incoref", "serve", "--port", "0", "--log-level", "warning"]
-        command += ["--store", f"sqlite:{folder / 'sessions.db'}", *(["--workers", str(workers)] if workers else [])]
+        command += ["--store", store, "--workers", str(workers)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         found = re.search(r"http://(\S+):(\d+)", self.process.stdout.readline())
@@ -143,24 +164,34 @@ class Benchmark:
         connection = await self.idle.get()
         if seat.remote:
             await connection.ask("DELETE", f"/v1/sessions/{seat.remote}")
-        seat.remote, seat.heard = (await connection.ask("POST", "/v1/sessions"))["id"], 0
+        seat.remote, seat.told = (await connection.ask("POST", "/v1/sessions"))["id"], []
         self.idle.put_nowait(connection)
 
     async def tell(self, seat: Seat, turn: Turn, compare: bool = True) -> None:
         connection = await self.idle.get()
-        body = {"text": turn[0], "speaker": turn[1], "sequence": seat.heard + 1}
+        body = {"text": turn[0], "speaker": turn[1], "sequence": len(seat.told) + 1}
         answer = await connection.ask("POST", f"/v1/sessions/{seat.remote}/feed", body)
         self.idle.put_nowait(connection)
-        seat.heard += 1
+        seat.told.append(turn[0])
         found = [(m["start"], m["end"], m["entity"]) for update in answer["updates"] for m in update["mentions"]]
-        self.wrong += answer["event"] != seat.heard or (compare and found != seat.expected)
+        self.wrong += answer["event"] != len(seat.told) or (compare and found != seat.expected)
 
-    async def served(self, turns: list[Turn]) -> float:
+    async def served(self, turns: list[Turn], compare: bool = True) -> float:
         """Seconds in which the server reads a turn of every session, as fast as it can."""
         await asyncio.gather(*(self.begin(seat) for seat in self.seats if seat.fresh))
         started = time.perf_counter()
-        await asyncio.gather(*(self.tell(seat, turn) for seat, turn in zip(self.seats, turns, strict=True)))
+        await asyncio.gather(*(self.tell(seat, turn, compare) for seat, turn in zip(self.seats, turns, strict=True)))
         return time.perf_counter() - started
+
+    async def whole(self) -> int:
+        """How many sessions hold what they were told, all of it and in order."""
+        connection = await self.idle.get()
+        states = [await connection.ask("GET", f"/v1/sessions/{seat.remote}") for seat in self.seats]
+        self.idle.put_nowait(connection)
+        return sum(
+            state["text"].split() == " ".join(seat.told).split() and state["sequence"] == len(seat.told)
+            for seat, state in zip(self.seats, states, strict=True)
+        )
 
     async def latencies(self, turns: list[Turn], rate: float) -> list[float]:
         """Seconds from when each request was due, at so many a second, at random distances."""
@@ -189,7 +220,29 @@ class Benchmark:
         print(f"at {rate:.1f} turns/s: p50 {1000 * marks[49]:.1f} ms, p99 {1000 * marks[98]:.1f} ms, ", end="")
         print(f"p99 / p50 = {marks[98] / marks[49]:.1f}; memory {self.server.megabytes:.0f} MB")
 
-    async def run(self, rounds: int, slow_rounds: int) -> None:
+    async def run_on(self, rounds: int) -> None:
+        """Memory of the server while it goes on at full load, minute by minute."""
+        print("\n| minute | turns | server's memory, MB |\n|---|---|---|")
+        count, started, shown = 0, time.monotonic(), -1
+        for _ in range(rounds):
+            turns = [seat.next_turn(self.source) for seat in self.seats]
+            await self.served(turns, compare=False)
+            count += len(turns)
+            minute = int((time.monotonic() - started) / 60)
+            if minute > shown:
+                print(f"| {minute} | {count} | {self.server.megabytes:.0f} |", flush=True)
+                shown = minute
+
+    async def run(self, rounds: int, slow_rounds: int, more_rounds: int) -> None:
+        if rounds:
+            await self.compare(rounds, slow_rounds)
+        if more_rounds:
+            await self.run_on(more_rounds)
+        asked = len(self.seats) * (rounds + slow_rounds + more_rounds)
+        print(f"wrong or lost answers: {self.wrong} of {asked}")
+        print(f"sessions that hold what they were told, in order: {await self.whole()} of {len(self.seats)}")
+
+    async def compare(self, rounds: int, slow_rounds: int) -> None:
         count = len(self.seats)
         bare, served = [], []
         bare_work = served_work = 0.0
@@ -211,7 +264,6 @@ class Benchmark:
         print(f"processor time a turn: library {each[0]:.1f} ms, server {each[1]:.1f} ms")
         if slow_rounds:
             await self.run_slowly(slow_rounds, rate / 2)
-        print(f"wrong or lost answers: {self.wrong} of {count * (rounds + slow_rounds)}")
 
 
 def main() -> None:
@@ -219,16 +271,20 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="with the dialogues, *.eval.jsonlines")
     parser.add_argument("--sessions", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--slow-rounds", type=int, default=2)
+    parser.add_argument("--slow-rounds", type=int, default=2, help="at half load, for latencies")
+    parser.add_argument("--more-rounds", type=int, default=0, help="of the server alone, for its memory")
+    parser.add_argument("--redis", action="store_true", help="sessions in a Redis of our own instead of SQLite")
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--workers", type=int, help="of the server; its default when not given")
+    parser.add_argument("--workers", type=int, help="of the server; as many as cores when not given")
     arguments = parser.parse_args()
-    threads = os.cpu_count() or 1
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(Path(folder), arguments.workers)
+    threads = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="serving") as name, ExitStack() as stack:
+        folder = Path(name)
+        store = stack.enter_context(redis_server(folder)) if arguments.redis else f"sqlite:{folder / 'sessions.db'}"
+        server = Server(store, arguments.workers or threads)
         try:
             benchmark = Benchmark(arguments.folder, arguments.sessions, server, arguments.clients, threads)
-            asyncio.run(benchmark.run(arguments.rounds, arguments.slow_rounds))
+            asyncio.run(benchmark.run(arguments.rounds, arguments.slow_rounds, arguments.more_rounds))
         finally:
             server.stop()
 

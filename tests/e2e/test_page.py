@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -309,6 +310,21 @@ def test_a_long_paste_is_read_in_pieces_while_the_page_goes_on(page: Page) -> No
     assert state["tokens"] == 20_000
     assert page.evaluate("window.removed") == 0
     agrees(page)
+    only_what_is_in_sight_is_lit(page, max(state["entities"], key=lambda entity: len(entity["mentions"]))["id"])
+
+
+def only_what_is_in_sight_is_lit(page: Page, entity: str) -> None:
+    """A chain all over a long text is held: wherever one looks, its mentions there are lit, and not thousands."""
+    page.locator(".e", has=page.locator(".n", has_text=re.compile(f"^{entity}$"))).click()
+    chain = page.locator(f'.m[data-e="{entity}"]')
+    lit = re.compile(r"\bon\b")
+    for here, there in ((chain.first, chain.last), (chain.last, chain.first)):
+        here.scroll_into_view_if_needed()
+        expect(here).to_have_class(lit)
+        expect(there).not_to_have_class(lit)
+        assert page.locator(".lit").count() < page.locator(".block").count()
+    page.keyboard.press("Escape")
+    expect(page.locator(".m.on, .lit")).to_have_count(0)
 
 
 def test_a_token_is_asked_for(chromium: Browser, server: QuickServer) -> None:

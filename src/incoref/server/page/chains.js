@@ -1,4 +1,5 @@
-// Chains light up: by pointer, by keyboard, or because someone holds one. Links are drawn between the mentions in sight.
+// Chains light up: by pointer, by keyboard, or because someone holds one. Only what is in sight is marked and linked: to
+// dim the other mentions of a long text at once takes a tenth of a second.
 
 import { called } from "./text.js";
 import { mentionAt } from "./transcript.js";
@@ -9,7 +10,8 @@ const SVG = "http://www.w3.org/2000/svg";
 
 export class Chains {
   #text; #root; #about; #links; #rows; #open;
-  #lit = null; #held = null; #stop = null;
+  #lit = null; #held = null; #stop = null; #frame = null;
+  #marks = { lit: new Set(), on: new Set() };    // paragraphs where other mentions are dimmed; mentions of the chain
 
   // `rows` marks the entity in the list; `open` shows the decision on a mention.
   constructor({ text, root, about, links, rows, open }) {
@@ -38,18 +40,17 @@ export class Chains {
   }
 
   clear() {
+    this.#row(false);
     this.#lit = this.#held = this.#stop = null;
-    this.#root.classList.remove("lit");
     this.#describe(null, null);
     this.#draw();
   }
 
   light(id, mention = null) {
     if (this.#lit !== id) {
-      this.#mark(this.#lit, false);
-      this.#mark(id, true);
+      this.#row(false);
       this.#lit = id;
-      this.#root.classList.toggle("lit", id !== null);
+      this.#row(true);
       this.#draw();
     }
     this.#describe(id, mention);
@@ -66,7 +67,7 @@ export class Chains {
   // The text has changed.
   refresh() {
     if (this.#lit !== null && !this.#text.entities.has(this.#lit)) this.clear();
-    if (this.#lit !== null) this.#mark(this.#lit, true);
+    this.#row(true);
     if (!this.#stop?.element.isConnected) {
       const first = this.#text.sentences.find(({ mentions }) => mentions.length)?.mentions[0];
       this.#stop = null;
@@ -93,11 +94,7 @@ export class Chains {
 
   #back() { this.light(this.#held); }
 
-  #mark(id, on) {
-    const entity = id === null ? null : this.#text.entities.get(id);
-    for (const { element } of entity?.mentions ?? []) element.classList.toggle("on", on);
-    if (entity) this.#rows(id, on);
-  }
+  #row(on) { if (this.#text.entities.has(this.#lit)) this.#rows(this.#lit, on); }
 
   #choose(event) {
     const mention = mentionAt(event.target);
@@ -155,11 +152,19 @@ export class Chains {
     this.#about.replaceChildren(name, ` · ${facts.filter(Boolean).join(" · ")}`);
   }
 
+  // Once a frame, when the page is laid out anyway: to ask for places in between would lay it out each time.
   #draw() {
+    this.#frame ??= requestAnimationFrame(() => { this.#frame = null; this.#drawNow(); });
+  }
+
+  #drawNow() {
     const entity = this.#lit === null ? null : this.#text.entities.get(this.#lit);
-    if (!entity || entity.mentions.length < 2) { this.#links.replaceChildren(); return; }
+    const near = entity ? inSight(entity.mentions.map(({ element }) => element), (element) => element.closest(".block")) : [];
+    this.#mark("lit", entity ? inSight(this.#root.querySelectorAll(".block"), (block) => block) : []);
+    this.#mark("on", near);
+    if (near.length < 2) { this.#links.replaceChildren(); return; }
     const frame = this.#root.getBoundingClientRect();
-    const boxes = inSight(entity.mentions).map(({ element }) => {
+    const boxes = near.slice(0, MOST_LINKS).map((element) => {
       const box = element.getClientRects()[0] ?? element.getBoundingClientRect();
       return { x: box.left + box.width / 2 - frame.left, top: box.top - frame.top, bottom: box.bottom - frame.top };
     });
@@ -168,6 +173,13 @@ export class Chains {
     drawn.setAttribute("d", paths.join(" "));
     drawn.setAttribute("class", `c${Number(entity.id) % 6}`);
     this.#links.replaceChildren(drawn);
+  }
+
+  #mark(name, elements) {
+    const before = this.#marks[name], now = new Set(elements);
+    for (const element of before) if (!now.has(element)) element.classList.remove(name);
+    for (const element of now) element.classList.add(name);
+    this.#marks[name] = now;
   }
 }
 
@@ -178,20 +190,17 @@ export const percent = (probability) => {
   return rounded === 100 && probability < 1 ? ">99%" : `${rounded}%`;
 };
 
-// The mentions around the window: of a long chain not all are drawn.
-function inSight(mentions) {
-  const above = (mention) => mention.element.getBoundingClientRect().bottom < -innerHeight / 2;
-  let low = 0, high = mentions.length;
+// Those of some elements, in the order of the text, whose paragraph is around the window. The browser knows where
+// paragraphs are; to tell where a mention out of sight is, it would have to lay out what is around it.
+function inSight(elements, paragraph) {
+  const place = (element) => paragraph(element).getBoundingClientRect();
+  let low = 0, high = elements.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (above(mentions[middle])) low = middle + 1; else high = middle;
+    if (place(elements[middle]).bottom < -innerHeight / 2) low = middle + 1; else high = middle;
   }
-  const from = Math.max(0, low - 1);
   const found = [];
-  for (const mention of mentions.slice(from, from + MOST_LINKS)) {
-    found.push(mention);
-    if (mention.element.getBoundingClientRect().top > 1.5 * innerHeight) break;
-  }
+  for (let i = low; i < elements.length && place(elements[i]).top < 1.5 * innerHeight; i++) found.push(elements[i]);
   return found;
 }
 
