@@ -24,24 +24,28 @@ _ID = re.compile(r"[0-9a-f]{32}")
 EXAMPLE_ID = "00000000000000000000000000000000"
 
 
-def _service(request: Request) -> SessionService:
+# These wait for nothing, and are coroutines all the same: FastAPI does plain functions on other threads, and to go
+# there and back costs more than the rest of a request's way to the service.
+async def _service(request: Request) -> SessionService:
     service: SessionService = request.app.state.service
     return service
 
 
-def checked_id(id: Annotated[str, Path(description="Of the session.", examples=[EXAMPLE_ID])]) -> str:
+async def checked_id(id: Annotated[str, Path(description="Of the session.", examples=[EXAMPLE_ID])]) -> str:
     if not _ID.fullmatch(id):
         raise missing(id)
     return id
 
 
-def _viewed(view: Annotated[str, Path(description="What sharing a session gave.", examples=[EXAMPLE_ID])]) -> str:
+async def _viewed(
+    view: Annotated[str, Path(description="What sharing a session gave.", examples=[EXAMPLE_ID])],
+) -> str:
     if not _ID.fullmatch(view):
         raise missing(view)
     return view
 
 
-def _owner(request: Request) -> str:
+async def _owner(request: Request) -> str:
     """Who asks, for the limit on sessions of one client; addresses are not kept."""
     address = request.client.host if request.client else "local"
     return hashlib.blake2b(address.encode(), digest_size=8).hexdigest()

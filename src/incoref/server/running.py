@@ -76,7 +76,7 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
         load(options.model),
         open_store(options.store),
         options.limits,
-        workers=options.workers or os.cpu_count() or 1,
+        workers=options.workers or _processors(),
     )
     try:
         _ = service.resolver.model.fingerprint  # read the files now, not with the first session
@@ -127,6 +127,13 @@ class _Server(uvicorn.Server):
         self._service.stop_taking()
         await asyncio.to_thread(self._service.drained, self._options.grace)
         self.should_exit = True
+
+
+def _processors() -> int:
+    """Those that this process may use, where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -240,6 +240,7 @@ class SessionService:
             twin = live.session.fork()
             started = time.perf_counter()
             answer = command.apply(twin)
+            self._check_sentences(command, twin.sentences)
             record = Record(live.number + 1, sequence, command.encode(), encoded(answer))
             self._reading.add(time.perf_counter() - started)
             try:
@@ -276,19 +277,14 @@ class SessionService:
         return record
 
     def _check_room_in(self, live: LiveSession, command: Command) -> None:
-        if not command.size:
-            return
-        limits = self.limits
-        for what, found, limit in (
-            ("characters", live.characters + command.size, limits.session_text),
-            ("sentences", live.session.sentences + 1, limits.session_sentences),
-        ):
-            if found > limit:
-                raise Refused(
-                    FULL,
-                    f"a session takes at most {limit} {what}: begin a new one",
-                    limit=limit,
-                )
+        """Before it is read: a session that is full takes no more text."""
+        if command.size and live.characters + command.size > self.limits.session_text:
+            raise _full("characters", self.limits.session_text)
+        self._check_sentences(command, live.session.sentences + 1)
+
+    def _check_sentences(self, command: Command, sentences: int) -> None:
+        if command.size and sentences > self.limits.session_sentences:
+            raise _full("sentences", self.limits.session_sentences)
 
     def _current(self, id: str) -> LiveSession:
         """The session as the store has it now. Only called in the session's lane."""
@@ -386,3 +382,7 @@ class SessionService:
         metrics.gauge("incoref_sessions_in_memory", "Sessions held ready.", lambda: len(self._held))
         metrics.gauge("incoref_streams", "Events and WebSockets that are open.", lambda: self._streams)
         metrics.gauge("incoref_waiting", "Requests that wait for a worker.", lambda: self._lanes.waiting)
+
+
+def _full(what: str, limit: int) -> Refused:
+    return Refused(FULL, f"a session takes at most {limit} {what}: begin a new one", limit=limit)

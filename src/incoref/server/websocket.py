@@ -37,7 +37,7 @@ _RESTARTING = 1012
 async def talk(socket: WebSocket, id: str) -> None:
     service: SessionService = socket.app.state.service
     try:
-        await known(service, checked_id(id))
+        await known(service, await checked_id(id))
         service.check_streams()
     except IncorefError as error:
         await socket.send_denial_response(problem_response(refusal(error)))

@@ -303,6 +303,16 @@ def test_limits_are_told_with_their_size(resolver: Resolver) -> None:
         service.create("me").result()
 
 
+def test_of_sentences_that_do_not_all_fit_none_is_taken(resolver: Resolver) -> None:
+    with service_with(resolver, limits=Limits(session_sentences=3)) as service:
+        id = service.create("me").result()
+        service.perform(id, Say("Anna met Carl . He left .")).result()
+        before = state(service, id)
+        assert refused(FULL, service.perform(id, Say("I saw her . She left .")).result).to_json()["limit"] == 3
+        assert state(service, id) == before
+        service.perform(id, Say("She left .")).result()
+
+
 def test_queues_are_bounded_and_tell_when_to_come_back(resolver: Resolver) -> None:
     limits = Limits(waiting=6, session_waiting=3)
     begun, go = threading.Event(), threading.Event()

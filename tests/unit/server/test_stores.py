@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,35 @@ def test_of_writers_at_the_same_place_one_succeeds(store: Store) -> None:
     kept = store.records("ada")
     assert [record.number for record in kept] == list(range(1, len(kept) + 1))
     assert sorted(won) == [(record.number, int(record.command)) for record in kept]
+
+
+def test_records_that_wait_are_written_in_one_transaction(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "sessions.db")
+    for number in range(8):
+        store.create(f"{number}", "x", b"", 1)
+    statements: list[str] = []
+    wrong: list[int] = []
+    store._writer.set_trace_callback(statements.append)
+
+    def write(session: int) -> None:
+        try:
+            store.append(f"{session}", Record(2 if session == 5 else 1, None, b"c", b"a"), 1)
+        except OutOfOrder:
+            wrong.append(session)
+
+    threads = [threading.Thread(target=write, args=(session,)) for session in range(8)]
+    with store._write_lock:  # as if the disk were slow
+        for thread in threads:
+            thread.start()
+        until = time.monotonic() + 20
+        while len(store._waiting) < len(threads) and time.monotonic() < until:
+            time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert statements.count("COMMIT") == 1
+    assert wrong == [5]  # who comes out of order spoils it for nobody else
+    assert [len(store.records(f"{session}")) for session in range(8)] == [1, 1, 1, 1, 1, 0, 1, 1]
+    store.close()
 
 
 def test_a_twin_goes_its_own_way(store: Store) -> None:

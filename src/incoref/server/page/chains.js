@@ -4,7 +4,9 @@
 import { called } from "./text.js";
 import { mentionAt } from "./transcript.js";
 
-const HINT = "Point at a mention to see its chain; click it to see the decision.";
+const HINT = matchMedia("(hover: none)").matches
+  ? "Tap a mention to see how it was decided."
+  : "Point at a mention to see its chain; click it to see the decision.";
 const MOST_LINKS = 80;
 const SVG = "http://www.w3.org/2000/svg";
 

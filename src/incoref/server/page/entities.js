@@ -40,7 +40,7 @@ export class EntityList {
       if (!entity) { this.remove(id); continue; }
       const row = this.#rows.get(id) ?? this.#newRow(entity);
       row.name.textContent = called(entity);
-      row.type.textContent = [entity.type, entity.speaker && `says “I” as ${entity.speaker}`].filter(Boolean).join(" · ");
+      row.type.textContent = [entity.type, speaks(entity)].filter(Boolean).join(" · ");
       row.count.textContent = entity.mentions.length;
       row.count.title = entity.mentions.length === 1 ? "1 mention" : `${entity.mentions.length} mentions`;
       row.places.textContent = places(entity);
@@ -153,6 +153,12 @@ export class EntityList {
   #filter() {
     for (const [id, { item }] of this.#rows) item.hidden = !this.#wanted(this.#text.entities.get(id));
   }
+}
+
+// Whose “I” it is.
+function speaks(entity) {
+  if (!entity.speaker) return "";
+  return entity.speaker === called(entity) ? "speaks" : `speaks as ${entity.speaker}`;
 }
 
 function places({ mentions }) {
