@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import is_
 from pathlib import Path
 from threading import Lock
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -101,8 +102,8 @@ class _Cache:
         twin._claimed = used + added
         return twin
 
-    def run(self, blocks: Sequence[Ints], used: int) -> Floats:
-        """Vectors of blocks after ``used`` places; writes their keys and values into the places claimed for them."""
+    def inputs(self, blocks: Sequence[Ints], used: int) -> dict[str, npt.NDArray[Any]]:
+        """What the graph is told of blocks after ``used`` places, beside the cache."""
         ids = np.concatenate(blocks)
         mask = np.full((len(ids), self.capacity), _HIDDEN)
         mask[:, :used] = 0
@@ -110,8 +111,13 @@ class _Cache:
         for block in blocks:
             mask[end - used :, end : end + len(block)] = 0
             end += len(block)
-        vectors = np.empty((len(ids), self._graph.width), np.float32)
-        for name, value in (("ids", ids), ("places", np.arange(used, end)), ("mask", mask)):
+        return {"ids": ids, "places": np.arange(used, end), "mask": mask}
+
+    def run(self, blocks: Sequence[Ints], used: int) -> Floats:
+        """Vectors of blocks after ``used`` places; writes their keys and values into the places claimed for them."""
+        inputs = self.inputs(blocks, used)
+        vectors = np.empty((len(inputs["ids"]), self._graph.width), np.float32)
+        for name, value in inputs.items():
             self._binding.bind_cpu_input(name, value)
         self._binding.bind_ortvalue_output("vectors", onnxruntime.OrtValue.ortvalue_from_numpy(vectors))
         self._graph.session.run_with_iobinding(self._binding)
