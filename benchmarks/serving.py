@@ -19,6 +19,7 @@ import json
 import os
 import random
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -277,6 +278,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--workers", type=int, help="of the server; as many as cores when not given")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and with it the server
     threads = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="serving") as name, ExitStack() as stack:
         folder = Path(name)
