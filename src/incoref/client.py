@@ -22,7 +22,8 @@ from incoref.updates import Message, TraceStep, Update
 if TYPE_CHECKING:
     import httpx
 
-_AGAIN = frozenset({429, 503})
+_AGAIN = frozenset({429, 502, 503, 504})
+"""502 and 504 come from a proxy whose server is away; what became of the request, its sequence number will tell."""
 
 
 class ServerError(IncorefError):
@@ -266,7 +267,8 @@ class Session:
                     return response
                 if response.status_code not in _AGAIN or time.monotonic() > until:
                     raise _error(response.status_code, response.content)
-                wait = max(pause, float(response.headers.get("retry-after", 0)))
+                told = response.headers.get("retry-after", "")
+                wait = max(pause, float(told) if told.isdecimal() else 0.0)  # a proxy may give a date
             except httpx.TransportError as error:
                 if time.monotonic() > until:
                     raise IncorefError(f"{self._url} can't be reached: {error}") from error

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -240,6 +241,44 @@ def test_a_client_goes_on_when_the_server_comes_back(tiny: TinyModels, tmp_path:
         assert list(following) == []
         with pytest.raises(ServerError, match="404"):
             session.say("He .")
+
+
+def test_a_client_asks_again_when_a_proxy_has_lost_the_answer(server: QuickServer) -> None:
+    lost: list[str] = []
+
+    class Proxy(BaseHTTPRequestHandler):
+        """Passes every request on, and loses the first answer to each feed."""
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {"content-type": "application/json"}
+            answer = httpx.post(server.url + self.path, content=body, headers=headers, timeout=60)
+            if self.path.endswith("/feed") and body.decode() not in lost:
+                lost.append(body.decode())
+                self.answer(502, b"<html>Bad Gateway</html>", "Wed, 21 Oct 2015 07:28:00 GMT")
+            else:
+                self.answer(answer.status_code, answer.content, "0")
+
+        def answer(self, status: int, content: bytes, again: str) -> None:
+            self.send_response(status)
+            self.send_header("retry-after", again)
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever).start()
+        try:
+            session = RemoteSession(f"http://127.0.0.1:{proxy.server_port}")
+            updates = [update for text in ("Anna left .", "She stayed .") for update in session.say(text)]
+        finally:
+            proxy.shutdown()
+    assert len(lost) == 2
+    assert [update.sentence for update in updates] == [0, 1]
+    assert RemoteSession(server.url, id=session.id).text == "Anna left .\nShe stayed .\n"
 
 
 def test_the_client_does_what_a_local_session_does(server: QuickServer, resolver: Resolver) -> None:
