@@ -1,8 +1,8 @@
 """The one-to-one alignment of clusters that CEAF needs: the best total weight of a sparse bipartite graph.
 
 A cluster of the key shares mentions with few clusters of the response, so the graph falls apart into small
-connected components, which are aligned one by one: by SciPy, where it is installed and the component is large, else
-by our own solver in :mod:`incoref.evaluation.assignment`.
+connected components, which are aligned one by one: by SciPy, where it is installed and is the quicker one, else by our
+own solver in :mod:`incoref.evaluation.assignment`.
 
 This module knows weights only, not what they measure.
 """
@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from incoref.evaluation.assignment import Cells, solve
+from incoref.evaluation.assignment import Cells, has_many_weights, solve
 
 _LARGE = 500
-"""Rows of a component from which on importing SciPy and copying the cells for it pays."""
+"""Rows of a component from which on importing SciPy and copying the cells for it pays, if few weights are different:
+where many are, our own solver is quicker."""
 
 
 def best_total(weights: Mapping[tuple[int, int], float]) -> float:
@@ -36,7 +37,8 @@ def best_total(weights: Mapping[tuple[int, int], float]) -> float:
         if len(rows) == 1:
             total += max(weight for _, weight in cells[rows[0]])
         else:
-            total += (solve if len(rows) < _LARGE else solve_with_scipy)(rows, cells)
+            for_scipy = len(rows) >= _LARGE and not has_many_weights(rows, cells)
+            total += (solve_with_scipy if for_scipy else solve)(rows, cells)
     return total
 
 

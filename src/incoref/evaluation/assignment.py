@@ -25,9 +25,9 @@ _PATIENCE = 2
 _FEW_WEIGHTS = 10
 """Up to so many different weights, searches stay short, while an auction would be held up by ties."""
 
-_FIRST_STEP = 0.1
+_FIRST_STEP = 0.01
 _FINER = 0.2
-_STEPS = 5
+_STEPS = 4
 """Steps of an auction: the first as a part of the mean weight, each as a part of the one before, and how many."""
 
 _NOBODY = -1
@@ -47,6 +47,11 @@ class _Side:
         return [number for number in alone if self.price[number] > 0]
 
 
+def has_many_weights(rows: list[int], cells: Cells) -> bool:
+    """Whether more than a few of these rows' weights are different."""
+    return len({weight for row in rows for _, weight in cells[row]}) > _FEW_WEIGHTS
+
+
 def solve(rows: list[int], cells: Cells) -> float:
     """The highest total weight for these rows."""
     number: dict[int, int] = {}
@@ -57,8 +62,8 @@ def solve(rows: list[int], cells: Cells) -> float:
             of_columns[column].append((row, weight))
     left, right = _Side(of_rows), _Side(of_columns)
     waiting = _bid(left, right, [*range(len(rows))], 0.0, _BIDS_PER_ROW * len(rows))
-    many = len({weight for of_row in of_rows for _, weight in of_row}) > _FEW_WEIGHTS
-    if not _search_all(left, right, waiting, _PATIENCE * len(rows) if many else float("inf")):
+    patience = _PATIENCE * len(rows) if has_many_weights(rows, cells) else float("inf")
+    if not _search_all(left, right, waiting, patience):
         _auction(left, right)
         _search_all(left, right, left.wanting())
         _search_all(right, left, right.wanting())
