@@ -1,8 +1,8 @@
 """The one-to-one alignment of clusters that CEAF needs: the best total weight of a sparse bipartite graph.
 
 A cluster of the key shares mentions with few clusters of the response, so the graph falls apart into small
-connected components, which are aligned one by one: by SciPy, where it is installed and is the quicker one, else by our
-own solver in :mod:`incoref.evaluation.assignment`.
+connected components, which are aligned one by one: by SciPy, where it is installed and is the quicker one, else by
+our own solver in :mod:`incoref.evaluation.assignment`.
 
 This module knows weights only, not what they measure.
 """
