@@ -34,12 +34,13 @@ def main() -> None:
     )
     print("| tokens | resident memory, MB | save, kB | entities founded | tokens a second |")
     print("|---|---|---|---|---|")
-    done, tokens, founded, started = 0, 0, 0, time.process_time()
+    done, tokens, founded, rows, started = 0, 0, 0, 0, time.process_time()
     for piece in _stream(given.files):
         for update in session.feed(piece):
             founded += sum(mention.new or 0 for mention in update.mentions)
             tokens += len(re.findall(r"\w+|[^\w\s]", update.text))
-        if tokens - done >= given.tokens / given.rows:
+        if tokens >= (rows + 1) * given.tokens / given.rows:
+            rows += 1
             seconds, started = time.process_time() - started, time.process_time()
             speed, done = (tokens - done) / seconds, tokens
             row = f"| {tokens} | {_resident():.0f} | {len(session.save()) / 1000:.0f} | {founded} | {speed:.0f} |"
