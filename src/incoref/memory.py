@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incoref.detector import WIDTHS
-from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts
+from incoref.features import PAIR_FEATURES, SPEAKER_FEATURE, SPEAKER_PRIOR, EntityFacts, MentionFacts
 from incoref.products import Floats as Floats
 from incoref.products import Product
 
@@ -207,7 +207,9 @@ class ClusterScorer:
         self, memory: EntityMemory, span: Floats, facts: MentionFacts, constant: Floats, temperature: float = 1.0
     ) -> Decision:
         """Put a mention where it scores highest; changes ``memory``."""
-        scores = self.scores(memory, span, memory.facts.classes(facts), constant)
+        classes = memory.facts.classes(facts)
+        scores = self.scores(memory, span, classes, constant)
+        scores[:-1] += SPEAKER_PRIOR[classes[SPEAKER_FEATURE]]
         if facts.says_i and facts.speaker in memory.participants:
             scores[np.arange(len(scores)) != memory.participants[facts.speaker]] = -np.inf
         elif facts.says_i and facts.speaker is not None:

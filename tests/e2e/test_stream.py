@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import incoref
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of Unix")
 
 
@@ -108,3 +110,11 @@ def test_head_closes_the_pipe_of_resolve() -> None:
     done = subprocess.run(["sh", "-c", command], input=text, capture_output=True, env=os.environ, check=False)
     assert done.stdout == b"# newdoc id = stdin\n"
     assert done.stderr == b""
+
+
+def test_two_who_talk_are_two() -> None:
+    chat = incoref.load().session()
+    said = [("Ann", "I am tired."), ("Bob", "I am not. You should sleep."), ("Ann", "I will.")]
+    found = [update.mentions[0].entity for speaker, text in said for update in chat.say(text, speaker=speaker)]
+    ann, bob, you, again = found
+    assert ann == you == again != bob

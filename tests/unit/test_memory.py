@@ -148,3 +148,14 @@ def test_a_participant_is_nobody_elses_i(scorer: ClusterScorer) -> None:
         assert decision.entity in (0, 3)
         assert not decision.probabilities[[1, 2]].any()
         assert decision.probabilities.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("speaker, lowered", [("Bob", 6.0), ("Ann", 0.0)])
+def test_two_speakers_i_are_two_persons(scorer: ClusterScorer, speaker: str, lowered: float) -> None:
+    """Whatever the weights say of the pair: by how much its log-odds are lowered."""
+    memory, constant = scorer.empty(), scorer.constant({"genre": 0, "scheme": 0})
+    scorer.add(memory, spans(2)[0], facts_of(["I"], 0, 0, 1, "Ann"), 0)
+    facts = facts_of(["I"], 4, 1, 2, speaker)
+    scores = scorer.scores(memory, spans(2)[1], memory.facts.classes(facts), constant)
+    joined, new = scorer.assign(memory, spans(2)[1], facts, constant).probabilities
+    assert np.log(joined / new) == pytest.approx(scores[0] - scores[1] - lowered, abs=1e-4)

@@ -5,13 +5,15 @@ Every feature of a (mention, entity) pair is a small class number.
 
 from __future__ import annotations
 
-from incoref.features.classes import PAIR_FEATURES, Agreement, Match, Voice
+from incoref.features.classes import PAIR_FEATURES, SPEAKER_FEATURE, SPEAKER_PRIOR, Agreement, Match, Voice
 from incoref.features.entities import EntityFacts
 from incoref.features.mentions import MentionFacts, facts_of, name_words
 from incoref.features.pairs import classes_of_pairs
 
 __all__ = [
     "PAIR_FEATURES",
+    "SPEAKER_FEATURE",
+    "SPEAKER_PRIOR",
     "Agreement",
     "EntityFacts",
     "Match",

@@ -74,6 +74,12 @@ PAIR_FEATURES: dict[str, int] = {
 }
 """The features of a pair in order, with their numbers of classes."""
 
+SPEAKER_FEATURE = list(PAIR_FEATURES).index("speaker")
+SPEAKER_PRIOR = np.zeros(len(Voice), np.float32)
+SPEAKER_PRIOR[[Voice.I_AM_NOT_THIS_I, Voice.YOU_ARE_NOT_MY_I]] = -6.0
+"""What is known of a pair beside all that a model has learned, added to its score: two speakers' "I" are two persons,
+and nobody calls himself "you". The texts that models learn from are long, so a first "I" or "you" is rare in them."""
+
 COUNT_EDGES = np.array([2, 3, 4, 5, 8, 16, 32])
 DISTANCE_EDGES = np.array([2, 3, 4, 5, 8, 16, 32, 64, 128, 256])
 SENTENCE_EDGES = np.array([1, 2, 3, 4, 6, 9, 17, 33, 65])
