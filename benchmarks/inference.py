@@ -35,18 +35,28 @@ def measured(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def read(model: Model, blocks: Sequence[Block]) -> tuple[list[float], list[ModelState], list[BlockResult]]:
-    """Seconds, the state before, and the result of every block."""
+def read(model: Model, blocks: Sequence[Block]) -> tuple[list[ModelState], list[BlockResult]]:
+    """The state before, and the result of every block."""
     classes = model.classes()
     state = model.start()
-    seconds, states, results = [], [], []
+    states, results = [], []
     for block in blocks:
         states.append(state)
-        start = time.process_time()
         state, result = model.step(block, state, classes)
-        seconds.append(time.process_time() - start)
         results.append(result)
-    return seconds, states, results
+    return states, results
+
+
+def seconds_of(model: Model, blocks: Sequence[Block]) -> list[float]:
+    """Of every block. As in a session, states are not kept: memory of an old one is used again."""
+    classes = model.classes()
+    state = model.start()
+    seconds = []
+    for block in blocks:
+        start = time.process_time()
+        state, _ = model.step(block, state, classes)
+        seconds.append(time.process_time() - start)
+    return seconds
 
 
 def vectors_of(model: Model, block: Block, state: ModelState) -> np.ndarray:
@@ -174,9 +184,8 @@ def main() -> None:
     document = max(corpora.read(chosen.corpus), key=lambda found: len(found.tokens))
     blocks = model.blocks(utterances_of(document))
     words = np.array([sum(len(utterance.words) for utterance, _ in block) for block in blocks])
-    passes = [read(model, blocks) for _ in range(chosen.passes)]
-    _, states, results = passes[0]
-    best = np.min([seconds for seconds, _, _ in passes], axis=0)
+    best = np.min([seconds_of(model, blocks) for _ in range(chosen.passes)], axis=0)
+    states, results = read(model, blocks)
     filled = np.array([state.encoder.used for state in states])
     typical = best[(np.abs(words - 20) <= 3) & (filled > 0.6 * model.config.window.size)]
     typical = typical if len(typical) else best
