@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from incoref.analysis.ablate import read_variants
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
 from tiny_training import PAPER, STREAMING
@@ -89,10 +90,14 @@ def test_a_limit_holds_for_all_corpora(tmp_path: Path) -> None:
     assert [corpus.limit for corpus in (*config.train, *config.dev)] == [3, 3, 2]
 
 
-@pytest.mark.parametrize("name", ["default-en", "paper-sent-inc", "paper-part-inc", "k-sentence"])
+STREAMING_CONFIGS = ("default-en", "default-en-dialogues", "reduced-en")
+PAPER_CONFIGS = ("paper-sent-inc", "paper-part-inc", "k-sentence")
+
+
+@pytest.mark.parametrize("name", [*STREAMING_CONFIGS, *PAPER_CONFIGS])
 def test_the_configurations_of_the_project_are_valid(name: str) -> None:
     config = Configuration.read(ROOT / "configs" / f"{name}.toml")
-    assert config.kind == ("streaming" if name == "default-en" else "paper")
+    assert config.kind == ("streaming" if name in STREAMING_CONFIGS else "paper")
 
 
 def test_every_setting_is_described() -> None:
@@ -101,3 +106,15 @@ def test_every_setting_is_described() -> None:
     for section in (Configuration, *(field.annotation for field in Configuration.model_fields.values())):
         for name, field in getattr(section, "model_fields", {}).items():
             assert field.description or name in clear, name
+
+
+def test_ablations_change_the_reduced_recipe() -> None:
+    variants = read_variants(ROOT / "configs" / "ablations-en.toml")
+    whole = Configuration.read(ROOT / "configs" / "reduced-en.toml")
+    changed = {
+        name: Configuration.read(ROOT / "configs" / "reduced-en.toml", some) for name, some in variants.items()
+    }
+    assert all(config != whole for config in changed.values())
+    assert changed["without singletons"].train[0].singletons_from is None
+    assert not changed["without cache"].encoder.sizes.cache
+    assert changed["without speakers"].heads.without == ("speaker",)
