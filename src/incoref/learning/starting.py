@@ -41,14 +41,14 @@ def first_encoder(folder: Path, layers: int | None) -> BlockCausalEncoder:
     """The encoder in a folder that ``encoder_folder`` gave, or its first layers."""
     if not (folder / _GRAPH).is_file():
         return BlockCausalEncoder.pretrained(folder, layers)
-    weights = _encoder(folder / _GRAPH)
+    weights, heads = _encoder(folder / _GRAPH)
     inner, width = weights["encoder.layer.0.intermediate.dense.weight"].shape
     encoder = BlockCausalEncoder(
         BertSizes(
             vocabulary=len(weights["embeddings.word_embeddings.weight"]),
             width=width,
             layers=layers or sum(name.endswith(".intermediate.dense.bias") for name in weights),
-            heads=int(_stored(folder / _GRAPH)["apart"][1]),
+            heads=heads,
             inner=inner,
             positions=len(weights["embeddings.position_embeddings.weight"]),
         )
@@ -66,8 +66,9 @@ def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
     folder = _or_shipped(where)
     if (folder / _GRAPH).is_file():
         names = ModelConfig.read(folder / "config.json").names
-        heads = {name: value.float() for name, value in load_file(folder / "head.safetensors").items()}
-        return names, heads | {f"encoder.{name}": value for name, value in _encoder(folder / _GRAPH).items()}
+        weights = {name: value.float() for name, value in load_file(folder / "head.safetensors").items()}
+        encoder, _ = _encoder(folder / _GRAPH)
+        return names, weights | {f"encoder.{name}": value for name, value in encoder.items()}
     model, _ = load_model(folder)
     return model.names, model.state_dict()
 
@@ -85,28 +86,28 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -
     model.silence()
 
 
-def _encoder(path: Path) -> dict[str, Tensor]:
-    """The weights of an encoder's graph, under BERT's names."""
-    stored = _stored(path)
+def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
+    """The weights of an encoder's graph, under BERT's names, and the number of its heads."""
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
 
-    def table(name: str) -> np.ndarray:
-        found = stored[f"{name}.table"]
+    def unrounded(name: str, kind: str) -> np.ndarray:
+        found = stored[f"{name}.{kind}"]
         return found if found.dtype == np.float32 else found * stored[f"{name}.scale"]
 
     def matrix(name: str) -> np.ndarray:
-        found = stored[f"{name}.weight"]
-        return (found if found.dtype == np.float32 else found * stored[f"{name}.scale"]).T
+        return unrounded(name, "weight").T
 
-    positions = table("positions")  # the first token type's embedding is in them
+    heads = int(stored["apart"][1])
+    positions = stored["positions.table"]  # never rounded; the first token type's embedding is in them
     found = {
-        "embeddings.word_embeddings.weight": table("words"),
+        "embeddings.word_embeddings.weight": unrounded("words", "table"),
         "embeddings.position_embeddings.weight": positions,
         "embeddings.token_type_embeddings.weight": np.zeros((2, positions.shape[1]), np.float32),
         "embeddings.LayerNorm.weight": stored["embedded.weight"],
         "embeddings.LayerNorm.bias": stored["embedded.bias"],
     }
     layers = sum(name.endswith(".projections.weight") for name in stored)
-    scale = query_scale(positions.shape[1], int(stored["apart"][1]))
+    scale = query_scale(positions.shape[1], heads)
     for number in range(layers):
         graph, bert = f"layer.{number}", f"encoder.layer.{number}"
         joined = zip(
@@ -129,8 +130,4 @@ def _encoder(path: Path) -> dict[str, Tensor]:
         for part, name in norms.items():
             found[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]
             found[f"{bert}.{part}.LayerNorm.bias"] = stored[f"{name}.bias"]
-    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}
-
-
-def _stored(path: Path) -> dict[str, np.ndarray]:
-    return {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}, heads
