@@ -23,11 +23,11 @@ _NO_SEQUENCE = -1
 
 _MISSING = b"no such session: 5c1f0e9a"  # nothing that is stored looks like this
 # Every script gets the prefix and an id first, and answers _MISSING when that session is not there.
-_BEGIN = """
+_BEGIN = f"""
 local prefix, id = ARGV[1], ARGV[2]
 local function key(kind) return prefix .. kind .. ':' .. id end
 local session = key('session')
-if redis.call('EXISTS', session) == 0 then return 'no such session: 5c1f0e9a' end
+if redis.call('EXISTS', session) == 0 then return '{_MISSING.decode()}' end
 local function used(now)
   local before = tonumber(redis.call('ZSCORE', prefix .. 'used', id) or '0')
   if tonumber(now) > before then
