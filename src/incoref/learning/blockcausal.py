@@ -21,6 +21,7 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from incoref.errors import IncorefError
+from incoref.learning.layers import Dropout
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class _Embeddings(nn.Module):
         self.position_embeddings = nn.Embedding(sizes.positions, sizes.width)
         self.token_type_embeddings = nn.Embedding(2, sizes.width)
         self.LayerNorm = nn.LayerNorm(sizes.width, eps=sizes.epsilon)
-        self.dropout = nn.Dropout(sizes.dropout)
+        self.dropout = Dropout(sizes.dropout)
 
     def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
         total = self.word_embeddings(ids) + self.position_embeddings(positions) + self.token_type_embeddings.weight[0]
@@ -79,7 +80,7 @@ class _Output(nn.Module):
         super().__init__()
         self.dense = nn.Linear(inner, sizes.width)
         self.LayerNorm = nn.LayerNorm(sizes.width, eps=sizes.epsilon)
-        self.dropout = nn.Dropout(sizes.dropout)
+        self.dropout = Dropout(sizes.dropout)
 
     def forward(self, hidden: Tensor, residual: Tensor) -> Tensor:
         out: Tensor = self.LayerNorm(self.dropout(self.dense(hidden)) + residual)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint
 
-from incoref.learning.layers import FeatureTables, SplitLinear, Votes, beside
+from incoref.learning.layers import Dropout, FeatureTables, SplitLinear, Votes, beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Clusterer(nn.Module):
             {"mention": size, "entity": size, "product": size, "features": self.pair_features.width}, sizes.hidden
         )
         self.votes = Votes({name: pair_features[name] for name in sizes.votes}) if sizes.votes else None
-        self.dropout = nn.Dropout(sizes.dropout)
+        self.dropout = Dropout(sizes.dropout)
         self.output = nn.Linear(sizes.hidden, 1)
         self.new_entity = None
         if sizes.new_hidden is not None:

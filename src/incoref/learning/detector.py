@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from incoref.learning.derivation import Derivation
-from incoref.learning.layers import FeatureTables, SplitLinear, beside
+from incoref.learning.layers import Dropout, FeatureTables, SplitLinear, beside
 from incoref.transitions import Action
 
 
@@ -52,7 +52,7 @@ class Detector(nn.Module):
             },
             sizes.hidden,
         )
-        self.dropout = nn.Dropout(sizes.dropout)
+        self.dropout = Dropout(sizes.dropout)
         self.output = nn.Linear(sizes.hidden, len(Action))
 
     def forward(

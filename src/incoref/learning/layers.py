@@ -14,6 +14,24 @@ def beside(like: Tensor, values: np.ndarray) -> Tensor:
     return torch.from_numpy(values).to(like.device)
 
 
+class Dropout(nn.Module):
+    """Dropout that draws 16 bits a number: on a CPU, torch's own takes a tenth of the time of training."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, values: Tensor) -> Tensor:
+        if not self.training or not self.share:
+            return values
+        if values.device.type != "cpu":
+            return nn.functional.dropout(values, self.share)
+        dropped = int(self.share * 2**16)
+        drawn = torch.empty(-(-values.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        kept = drawn.view(torch.int16)[: values.numel()].view(values.shape) >= dropped - 2**15
+        return values * (kept.to(values.dtype) * (2**16 / (2**16 - dropped)))
+
+
 class FeatureTables(nn.Module):
     """One embedding table a feature; a row of classes becomes the concatenation of their embeddings."""
 
