@@ -46,7 +46,9 @@ class CorpusConfig(_Section):
     )
     longest: int | None = Field(None, gt=0, description="Read at most so many tokens, a random stretch each time.")
     name: str | None = Field(None, description="Name in reports; the path when not given.")
-    drop_singletons: bool = Field(False, description="When evaluating: without singletons on either side.")
+    drop_singletons: bool = Field(
+        False, description="Leave singletons out: of what is learned from, or, when evaluating, of both sides."
+    )
 
     @field_validator("singletons_from", mode="before")
     @classmethod

@@ -99,11 +99,18 @@ def with_singletons(document: Document, other: Document) -> Document:
     return replace(document, entities=tuple(entities))
 
 
+def without_singletons(document: Document) -> Document:
+    """The document without entities that have one mention."""
+    return replace(document, entities=tuple(entity for entity in document.entities if len(entity.mentions) > 1))
+
+
 def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Source]:
     """All texts of some corpora; annotations of the same text ``together`` in one source, or each in its own."""
     by_text: dict[Hashable, list[tuple[CorpusConfig, Annotated]]] = defaultdict(list)
     for number, config in enumerate(configs):
         for place, document in enumerate(load(config)):
+            if config.drop_singletons:
+                document = without_singletons(document)
             words = " ".join(token.text for token in document.tokens)
             text = (document.id, words) if together and not config.apart else (number, place)
             by_text[text].append((config, Annotated(document, config.scheme, config.weight)))

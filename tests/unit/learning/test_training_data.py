@@ -59,6 +59,17 @@ def test_mentions_of_another_annotation_become_singletons(tmp_path: Path) -> Non
         data.load(CorpusConfig(path=tmp_path / "links.conll", singletons_from=tmp_path / "all.conll"))
 
 
+def test_singletons_can_be_left_out_of_what_is_learned_from(tmp_path: Path) -> None:
+    some = document(random_utterances(3, longest=8), [[(0, 0), (2, 2)], [(1, 1)]])
+    corpora.write([some], tmp_path / "some.conll", "conll-2012")
+    config = CorpusConfig(path=tmp_path / "some.conll", drop_singletons=True)
+    [source] = data.sources([config])
+    assert [[m.tokens for m in entity.mentions] for entity in source.annotated[0].document.entities] == [
+        [(0, 1), (2, 3)]
+    ]
+    assert len(data.load(config)[0].entities) == 2, "an evaluation drops them on both sides, when it scores"
+
+
 def test_annotations_of_the_same_text_are_one_source_or_not(corpus: Path) -> None:
     configs = [CorpusConfig(path=corpus, scheme="one", share=0.5), CorpusConfig(path=corpus, scheme="two", weight=2)]
     together, apart = data.sources(configs), data.sources(configs, together=False)
