@@ -2,6 +2,7 @@
 
 ``default``, a model folder, a folder of the paper's model (a run's ``best``, or an imported checkpoint), or a file or
 directory with a system's answers. A model's setting may follow behind an ``@``: ``default@k=4``, ``mine@part-inc``.
+What it is to be called may come first: ``four at once: default@k=4``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ DEFAULT = "default"
 
 def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) -> System:
     """The system that a name stands for; ``loaded`` keeps models that are used in several settings."""
+    title, _, plain = name.rpartition(": ")
+    found = _untitled(plain, options, loaded)
+    found.name = title or found.name
+    return found
+
+
+def _untitled(
+    name: str, options: Options, loaded: dict[Path | None, Model]
+) -> ModelSystem | PaperSystem | AnswerSystem:
     place, at, setting = name.rpartition("@")
     if not at:
         place, setting = name, "sent-inc"

@@ -36,8 +36,8 @@ Systems = Annotated[
     typer.Option(
         "--system",
         "-s",
-        help="A model folder or 'default', perhaps @sent-inc, @k=N or @part-inc; or files with a system's answers. "
-        "May be repeated.",
+        help="A model folder or 'default', perhaps @sent-inc, @k=N or @part-inc; or files with a system's answers; "
+        "'NAME: SYSTEM' gives it a name. May be repeated.",
     ),
 ]
 DropSingletons = Annotated[

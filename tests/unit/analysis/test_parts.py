@@ -146,6 +146,7 @@ def test_blocks_are_answered_when_they_are_complete(tiny: TinyModels) -> None:
 def test_names_of_systems(tiny: TinyModels, tmp_path: Path) -> None:
     folder = str(tiny.fp32)
     one, other = systems_named([folder, f"{folder}@k=3"], Options())
+    assert systems_named([f"my own: it: {folder}@k=3"], Options())[0].name == "my own: it"
     assert isinstance(one, ModelSystem) and isinstance(other, ModelSystem)
     assert one.model is other.model and one.digest != other.digest
     for name, message in (
