@@ -206,7 +206,8 @@ def test_report(folder: Path, tiny: TinyModels) -> None:
     assert not re.search(r'(?:src|href)="(?!data:|#)', page), "the page needs nothing else"
     assert '<tr class="quoted"><td>paper: Sent-Inc †</td>' in page
     text = Path("docs/results.md").read_text(encoding="utf-8")
-    assert "![F1 by metric](../made/main.png)" in text
+    assert "![F1 by metric](results/main.png)" in text
+    assert Path("docs/results/main.png").read_bytes() == Path("made/main.png").read_bytes()
     assert f"```sh\nincoref analyse compare {tiny.fp32} {tiny.fp32}@k=2 dev.conll --samples 200 --seed 5\n```" in text
     assert "Seeds: 5." in text and "| paper: Sent-Inc † |" in text
     with pytest.raises(IncorefError, match="without --out and --name"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -180,16 +179,16 @@ def _html_table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def markdown_report(plan: Plan, analyses: Sequence[Done], place: Path) -> str:
-    """The same in Markdown, for a file at ``place``, from which the plots are linked."""
+def markdown_report(plan: Plan, analyses: Sequence[Done], plots: str = "") -> str:
+    """The same in Markdown, with links to the plots, whose names come after ``plots``."""
     parts = [f"# {plan.title}", plan.text, _legend(analyses)]
     for each in analyses:
         parts += [f"## {each.planned.title}", each.planned.text]
         for table in each.findings.tables:
             parts += [f"### {table.title}", markdown_table(table), table.note]
         if each.plot is not None:
-            link = Path(os.path.relpath(each.plot.with_suffix(".png"), place.parent)).as_posix()
-            parts.append(f"![{'; '.join(plot.title for plot in each.findings.plots)}]({link})")
+            titles = "; ".join(plot.title for plot in each.findings.plots)
+            parts.append(f"![{titles}]({plots}{each.plot.with_suffix('.png').name})")
         parts += [f"{_data(each)} Measured on {each.made['date']} with:", f"```sh\n{each.planned.command}\n```"]
     parts += ["## How it was measured", markdown_table(_machines(analyses))]
     return "\n\n".join(part for part in parts if part) + "\n"

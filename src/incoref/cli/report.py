@@ -22,7 +22,11 @@ def report(
         Path("report")
     ),
     markdown: Annotated[
-        Path | None, typer.Option("--markdown", help="Where the Markdown goes; OUT/report.md when not given.")
+        Path | None,
+        typer.Option(
+            "--markdown",
+            help="Where the Markdown goes, its plots in a folder of the same name; OUT/report.md when not given.",
+        ),
     ] = None,
 ) -> None:
     """Run a list of analyses and make one report of them: a page that needs nothing else, and Markdown.
@@ -40,15 +44,18 @@ def report(
         _run([*planned.words[1:], "--out", str(out), "--name", planned.name], planned.command)
         analyses.append(done(planned, out))
         print()
-    place = markdown or out / "report.md"
-    written = {
-        out / "report.html": html_report(plan, analyses),
-        place: markdown_report(plan, analyses, place),
-    }
+    written = {out / "report.html": html_report(plan, analyses).encode()}
+    if markdown is None:
+        written[out / "report.md"] = markdown_report(plan, analyses).encode()
+    else:
+        folder = markdown.with_suffix("")
+        written[markdown] = markdown_report(plan, analyses, f"{folder.name}/").encode()
+        plots = [each.plot.with_suffix(".png") for each in analyses if each.plot is not None]
+        written |= {folder / plot.name: plot.read_bytes() for plot in plots}
     for path, content in written.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")
+            path.write_bytes(content)
         except OSError as error:
             raise IncorefError(f"{path}: {error.strerror or error}") from error
     note("written: " + ", ".join(map(str, written)))
