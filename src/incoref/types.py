@@ -136,7 +136,7 @@ class Mention:
         first, end = data["tokens"]
         given = data.get
         attributes, runners_up = given("attributes"), given("runners_up")
-        return cls(
+        return make_mention(
             data["start"],
             data["end"],
             data["text"],
@@ -144,12 +144,53 @@ class Mention:
             data["sentence"],
             data["entity"],
             given("type"),
+            _attributes(attributes) if attributes else (),
             given("confidence"),
             given("mention_confidence"),
-            _attributes(attributes) if attributes else (),
             given("new"),
             tuple(map(RunnerUp.from_json, runners_up)) if runners_up else (),
         )
+
+
+_new = object.__new__
+_set_start, _set_end, _set_text, _set_tokens, _set_sentence, _set_entity = (
+    getattr(Mention, name).__set__ for name in ("start", "end", "text", "tokens", "sentence", "entity")
+)
+_set_type, _set_confidence, _set_mention_confidence, _set_attributes, _set_new, _set_runners_up = (
+    getattr(Mention, name).__set__
+    for name in ("type", "confidence", "mention_confidence", "attributes", "new", "runners_up")
+)
+
+
+def make_mention(
+    start: int,
+    end: int,
+    text: str,
+    tokens: tuple[int, int],
+    sentence: int,
+    entity: str,
+    type: str | None,
+    attributes: Attributes,
+    confidence: float | None = None,
+    mention_confidence: float | None = None,
+    new: bool | None = None,
+    runners_up: tuple[RunnerUp, ...] = (),
+) -> Mention:
+    """``Mention(…)``, twice as quick, for readers of corpora: a frozen class sets each field the long way round."""
+    mention = _new(Mention)
+    _set_start(mention, start)
+    _set_end(mention, end)
+    _set_text(mention, text)
+    _set_tokens(mention, tokens)
+    _set_sentence(mention, sentence)
+    _set_entity(mention, entity)
+    _set_type(mention, type)
+    _set_attributes(mention, attributes)
+    _set_confidence(mention, confidence)
+    _set_mention_confidence(mention, mention_confidence)
+    _set_new(mention, new)
+    _set_runners_up(mention, runners_up)
+    return mention
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ Also the pairing of opening and closing brackets that the CoNLL family shares. K
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, fields
 from functools import partial
 from itertools import accumulate
 from operator import itemgetter
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from incoref.errors import FormatError
-from incoref.types import Attributes, Document, Entity, Mention, Sentence, Token
+from incoref.types import Attributes, Document, Entity, Mention, Sentence, Token, make_mention
 
 NO_ATTRIBUTES: Attributes = ()
 
@@ -34,34 +33,6 @@ class Span(NamedTuple):
 
 make_span: Callable[[tuple[int, int, str, str | None, Attributes]], Span] = partial(tuple.__new__, Span)
 _first, _end = itemgetter(0), itemgetter(1)
-
-
-_new = object.__new__
-_set_start, _set_end, _set_text, _set_tokens, _set_sentence, _set_entity, _set_type, _set_attributes = (
-    getattr(Mention, name).__set__
-    for name in ("start", "end", "text", "tokens", "sentence", "entity", "type", "attributes")
-)
-_set_others = [
-    (getattr(Mention, field.name).__set__, field.default)
-    for field in fields(Mention)
-    if field.default is not MISSING and field.name not in ("type", "attributes")
-]
-
-
-def make_mention(text: str, start: int, end: int, sentence: int, span: Span) -> Mention:
-    """``Mention(…)`` of a span, three times as quick: a frozen class sets each field the long way round."""
-    mention = _new(Mention)
-    _set_start(mention, start)
-    _set_end(mention, end)
-    _set_text(mention, text[start:end])
-    _set_tokens(mention, span[:2])
-    _set_sentence(mention, sentence)
-    _set_entity(mention, span[2])
-    _set_type(mention, span[3])
-    _set_attributes(mention, span[4])
-    for set_field, default in _set_others:
-        set_field(mention, default)
-    return mention
 
 
 class Brackets:
@@ -136,14 +107,16 @@ def assemble(
     in_order = sorted(sorted(spans, key=_end, reverse=True), key=_first)
     mentions: dict[str, list[Mention]] = {}
     sentence_number = 0
-    for span in in_order:
-        first = span[0]
+    for first, end, entity, type, span_attributes in in_order:
         while first >= ends[sentence_number]:
             sentence_number += 1
-        mention = make_mention(text, tokens[first][1], tokens[span[1] - 1][2], sentence_number, span)
-        group = mentions.get(span[2])
+        start, stop = tokens[first][1], tokens[end - 1][2]
+        mention = make_mention(
+            start, stop, text[start:stop], (first, end), sentence_number, entity, type, span_attributes
+        )
+        group = mentions.get(entity)
         if group is None:
-            mentions[span[2]] = [mention]
+            mentions[entity] = [mention]
         else:
             group.append(mention)
     entities = tuple(Entity(name, tuple(group), None, group[0].type) for name, group in mentions.items())

@@ -50,6 +50,9 @@ _FIRST_NUMBER = re.compile(r"(\d{1,9})(\.?)")
 Column = Sequence[str]
 """A column's cells, one a row."""
 
+Mark = tuple[int, str]
+"""Number of a row in its sentence, and what it says of mentions."""
+
 
 class Scheme(Protocol):
     """How a format marks mentions, and what else sets it apart from its sister."""
@@ -63,11 +66,11 @@ class Scheme(Protocol):
     def start(self) -> None:
         """A new document."""
 
-    def table(self, rows: list[str], first_line: int) -> tuple[list[Column], list[str], Column]:
+    def table(self, rows: list[str], first_line: int) -> tuple[list[Column], list[str], list[Mark]]:
         """A sentence's columns, ten of CoNLL-U and further ones; names of the further ones; marks of mentions."""
 
-    def take(self, mark: str, token: int, line: int) -> None:
-        """The mark at a token."""
+    def take(self, marks: list[Mark], first_token: int, first_line: int) -> None:
+        """The marks of a sentence whose rows are words, its first row being this token on this line."""
 
     def take_empty(self, mark: str, token: int, line: int) -> str:
         """The mark at an empty node before this token; returns what of it stays with the node."""
@@ -164,28 +167,28 @@ class _Reader:
         if columns[0] != _numbers(base, len(rows)):
             odd = OddRows(columns, base, self._path, first_line)
             columns = [[column[row] for row in odd.words] for column in columns]
-        attributes = list(map(add, map(_lexical, *columns[2:6]), map(_syntactic, *columns[6:9])))
+        lexical = map(_lexical.__getitem__, zip(*columns[2:6], strict=True))
+        syntactic = map(_syntactic.__getitem__, zip(*columns[6:9], strict=True))
+        attributes = list(map(add, lexical, syntactic))
         for name, cells in zip(further, columns[10:], strict=True):
             if not NOTHING.issuperset(cells):
                 for place, cell in enumerate(cells):
                     if cell not in NOTHING:
                         attributes[place] += ((name, cell),)
         gaps = [" "] * len(attributes)
-        for place, misc in [filled for filled in enumerate(columns[9]) if filled[1] != "_"]:
+        for place, misc in enumerate(columns[9]):
             if misc == "SpaceAfter=No":
                 gaps[place] = ""
-            else:
+            elif misc != "_":
                 fields = misc.split("|")
                 if "SpaceAfter=No" in fields:
                     gaps[place] = ""
                     fields.remove("SpaceAfter=No")
                 attributes[place] += misc_attributes(fields)
-        marked = [marked for marked in enumerate(marks) if marked[1]]
         if odd is None:
-            for row, mark in marked:
-                scheme.take(mark, self._count + row, first_line + row)
+            scheme.take(marks, self._count, first_line)
         else:
-            for row, mark in marked:
+            for row, mark in marks:
                 self._take_mark_among_odd(mark, row, odd, first_line + row)
             odd.give(columns[1], attributes, gaps)
         self._end_sentence(columns[1], attributes, gaps)
@@ -195,7 +198,7 @@ class _Reader:
         if odd.is_empty_node(row):
             odd.keep_mark(row, self._scheme.take_empty(mark, token, line))
         elif row in odd.words:
-            self._scheme.take(mark, token, line)
+            self._scheme.take([(0, mark)], token, line)
         else:
             raise FormatError("a mention at a multi-word token instead of its words", path=self._path, line=line)
 
@@ -204,16 +207,14 @@ class _Reader:
         start = self._at + len(lead)
         lengths = list(map(len, words))
         starts = list(accumulate(map(add, lengths, map(len, gaps)), initial=start))
-        starts.pop()
-        ends = list(map(add, starts, lengths))
-        end = ends[-1]
+        end = starts.pop() - len(gaps[-1])
         text = "".join(chain.from_iterable(zip(words, gaps, strict=True)))[: end - start]
         comments = self._comments
         speaker = comments.pop("speaker", None)
         last = next(reversed(comments), "")
         if last == "text" and comments[last] == text:
             del comments[last]
-        tokens = tuple(map(make_token, zip(words, starts, ends, attributes, strict=True)))
+        tokens = tuple(map(make_token, zip(words, starts, map(add, starts, lengths), attributes, strict=True)))
         self._sentences.append(Sentence(start, end, tokens, speaker, tuple(comments.items())))
         self._pieces += (lead, text)
         self._at, self._gap = end, gaps[-1]
@@ -253,16 +254,20 @@ def _numbers(base: int, length: int) -> tuple[str, ...]:
     return tuple(map(str, range(base + 1, base + length + 1)))
 
 
-@lru_cache(CACHE_SIZE)
-def _lexical(lemma: str, upos: str, xpos: str, feats: str) -> Attributes:
-    pairs = (("lemma", lemma), ("upos", upos), ("xpos", xpos), ("feats", feats))
-    return tuple([pair for pair in pairs if pair[1] != "_"])
+class _Attributes(dict[tuple[str, ...], Attributes]):
+    """From the cells of some columns to attributes, kept for reuse; quicker than a function with ``lru_cache``."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def __missing__(self, cells: tuple[str, ...]) -> Attributes:
+        if len(self) >= CACHE_SIZE:
+            self.clear()
+        self[cells] = made = tuple([pair for pair in zip(self._names, cells, strict=True) if pair[1] != "_"])
+        return made
 
 
-@lru_cache(CACHE_SIZE)
-def _syntactic(head: str, deprel: str, deps: str) -> Attributes:
-    pairs = (("head", head), ("deprel", deprel), ("deps", deps))
-    return tuple([pair for pair in pairs if pair[1] != "_"])
+_lexical, _syntactic = _Attributes(*COLUMNS[:4]), _Attributes(*COLUMNS[4:])
 
 
 def misc_attributes(fields: list[str]) -> Attributes:

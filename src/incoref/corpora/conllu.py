@@ -24,7 +24,6 @@ from incoref.types import Attributes, Document, Mention
 TYPE_FIELDS = ("etype", "type")
 """Names of the field that is a mention's type."""
 
-_BRACKET = re.compile(r"\(([^()]+)(\))?|([^()]+)\)")
 _ID_BREAKING = re.compile(r"[-()|\[\]\s]")
 _BREAKING = re.compile(r"[()|\t\n\r]|\s(?:-|$)")
 _FIELD_BREAKING = re.compile(r"[-()|\t\n\r]|\s$")
@@ -56,60 +55,67 @@ class _Entities:
             self._fields = _fields_reader(tuple(value.split("-")[1:]))
         return True
 
-    def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], _ud.Column]:
+    def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], list[_ud.Mark]]:
         cells = [row.rstrip().split("\t") for row in rows]
         if set(map(len, cells)) != {10}:
             line, width = next((line, len(row)) for line, row in enumerate(cells, first_line) if len(row) != 10)
             raise FormatError(f"a row of {width} columns where CoNLL-U has 10", path=self._path, line=line)
-        marks = [""] * len(rows)
-        for row, columns in enumerate(cells):
-            misc = columns[9]
-            if misc != "_" and "Entity=" in misc:
-                columns[9], marks[row] = _without_entity(misc)
-        return list(zip(*cells, strict=True)), [], marks
+        columns: list[_ud.Column] = list(zip(*cells, strict=True))
+        columns[9] = misc = list(columns[9])
+        marks = []
+        for row, fields in enumerate(misc):
+            if fields != "_" and "Entity=" in fields:
+                misc[row], mark = _without_entity(fields)
+                if mark:
+                    marks.append((row, mark))
+        return columns, [], marks
 
-    def take(self, mark: str, token: int, line: int) -> None:
-        end = mark.find(")")
-        if mark[0] != "(" and end == len(mark) - 1:
-            self._brackets.close(mark[:-1], token + 1, line)
-        elif mark.rfind("(") == 0 and len(mark) > 2 and (end < 0 or end == len(mark) - 1):
-            self._open(mark[1:end] if end > 0 else mark[1:], end > 0, token, line)
-        else:
-            for opening, single, closing in self._pieces(mark, line):
-                if closing:
-                    self._brackets.close(closing, token + 1, line)
-                else:
-                    self._open(opening, bool(single), token, line)
-
-    def _open(self, opening: str, single: bool, token: int, line: int) -> None:
-        entity, _, fields = opening.partition("-")
-        type, attributes = self._fields(fields)
-        if entity[-1:] == "]":
-            self._in_parts = True
-        if single:
-            self._brackets.add(entity, token, token + 1, type, attributes)
-        else:
-            self._brackets.open(entity, token, line, type, attributes)
-
-    def _pieces(self, mark: str, line: int) -> list[tuple[str, str, str]]:
-        """The brackets of a mark: what opens, whether it closes at once, what closes."""
-        pieces: list[tuple[str, str, str]] = _BRACKET.findall(mark)
-        if len("".join(map("".join, pieces))) + len(pieces) != len(mark):
-            raise FormatError(
-                f"unknown brackets in Entity={mark}; expected '(id-…', 'id)' or '(id-…)'", path=self._path, line=line
-            )
-        return pieces
+    def take(self, marks: list[_ud.Mark], first_token: int, first_line: int) -> None:
+        for row, mark in marks:
+            token = first_token + row
+            self._take(mark, token, token + 1, first_line + row)
 
     def take_empty(self, mark: str, token: int, line: int) -> str:
-        kept = []
-        for opening, single, closing in self._pieces(mark, line):
-            if single:
-                kept.append(f"({opening})")
-            elif closing:
-                self._brackets.close(closing, token, line)
-            else:
-                self._open(opening, False, token, line)
+        kept = self._take(mark, token, token, line)
         return f"Entity={''.join(kept)}" if kept else ""
+
+    def _take(self, mark: str, token: int, end: int, line: int) -> list[str]:
+        """The brackets of one mark; returns those of mentions without a word."""
+        brackets, read_fields = self._brackets, self._fields
+        without_word = []
+        ends, *openings = mark.split("(")
+        if ends:
+            self._close(ends, end, mark, line)
+        for opening in openings:
+            mention, is_closed, further_ends = opening.partition(")")
+            entity, _, fields = mention.partition("-")
+            type, attributes = read_fields(fields)
+            if entity[-1:] == "]":
+                self._in_parts = True
+            if not mention:
+                raise self._unknown(mark, line)
+            if not is_closed:
+                brackets.open(entity, token, line, type, attributes)
+            elif token < end:
+                brackets.add(entity, token, end, type, attributes)
+            else:
+                without_word.append(f"({mention})")
+            if further_ends:
+                self._close(further_ends, end, mark, line)
+        return without_word
+
+    def _close(self, ends: str, end: int, mark: str, line: int) -> None:
+        *entities, rest = ends.split(")")
+        for entity in entities:
+            if not entity:
+                raise self._unknown(mark, line)
+            self._brackets.close(entity, end, line)
+        if rest:
+            raise self._unknown(mark, line)
+
+    def _unknown(self, mark: str, line: int) -> FormatError:
+        fault = f"unknown brackets in Entity={mark}; expected '(id-…', 'id)' or '(id-…)'"
+        return FormatError(fault, path=self._path, line=line)
 
     def finish(self) -> tuple[list[Span], Attributes]:
         spans = self._brackets.finish()

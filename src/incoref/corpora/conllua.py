@@ -10,12 +10,11 @@ mention. Words may be numbered through the document or by sentence; they are wri
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import count, pairwise
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote
 
 from incoref.corpora import _ud
@@ -48,19 +47,8 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
     return _ud.read(text, path, _Identity(path))
 
 
-class _Open(NamedTuple):
-    """A markable whose end has not come yet."""
-
-    place: int
-    first: int
-    line: int
-    entity: str
-    markable: str
-    type: str | None
-    attributes: Attributes
-
-
-_make_open: Callable[[tuple[int, int, int, str, str, str | None, Attributes]], _Open] = partial(tuple.__new__, _Open)
+_Open = tuple[int, int, int, str, str, str | None, Attributes]
+"""A markable whose end has not come yet: place among the spans, first token, line, entity, id, type, attributes."""
 
 
 class _Identity:
@@ -94,7 +82,7 @@ class _Identity:
         self._set_columns(names)
         return False
 
-    def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], _ud.Column]:
+    def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], list[_ud.Mark]]:
         width = len(self._names)
         cells = [row.rstrip().split("\t") for row in rows]
         if set(map(len, cells)) != {width}:
@@ -102,7 +90,9 @@ class _Identity:
                 if len(row) != width:
                     self._fit(row, line)
         columns = list(zip(*cells, strict=True))
-        marks = ["" if mark == "_" else mark.strip() for mark in columns[self._identity]]
+        marks = [
+            (row, mark) for row, cell in enumerate(columns[self._identity]) if cell != "_" and (mark := cell.strip())
+        ]
         places = [*self._places, *self._further]
         return [columns[place] for place in places], [self._names[place] for place in self._further], marks
 
@@ -117,76 +107,64 @@ class _Identity:
         row[width:] = []
         row += ["_"] * (width - len(row))
 
-    def take(self, mark: str, token: int, line: int) -> None:
-        end = mark.find(")")
-        if mark == ")":
-            self._close("", token + 1, line)
-        elif mark.rfind("(") == 0 and (end < 0 or end == len(mark) - 1):
-            self._open(mark[1:end] if end > 0 else mark[1:], token, line)
-            if end > 0:
-                self._close("", token + 1, line)
-        else:
-            self._take_several(mark, token, line)
-
-    def _take_several(self, mark: str, token: int, line: int) -> None:
-        ends, *openings = mark.split("(")
-        self._close_several(ends, token, line)
-        for opening in openings:
-            fields, end, further_ends = opening.partition(")")
-            self._open(fields.rstrip("@"), token, line)
-            if end:
-                self._close("", token + 1, line)
-                self._close_several(further_ends, token, line)
-
-    def _close_several(self, ends: str, token: int, line: int) -> None:
-        *markables, rest = ends.split(")")
-        if rest:
-            fault = f"unknown bracket {rest!r} in IDENTITY; expected '(EntityID=…' or ')'"
-            raise FormatError(fault, path=self._path, line=line)
-        for markable in markables:
-            self._close(unquote(markable) if markable else "", token + 1, line)
+    def take(self, marks: list[_ud.Mark], first_token: int, first_line: int) -> None:
+        for row, mark in marks:
+            token, line = first_token + row, first_line + row
+            ends, *openings = mark.split("(")
+            if ends:
+                self._close(ends, token + 1, line)
+            for opening in openings:
+                fields, end, further_ends = opening.partition(")")
+                self._open(fields.rstrip("@"), token, line)
+                if end:
+                    self._close(f"){further_ends}", token + 1, line)
 
     def _open(self, fields: str, token: int, line: int) -> None:
         entity, markable, type, attributes = _read_fields(fields)
         if not entity:
             raise FormatError(f"a markable without EntityID: '({fields}'", path=self._path, line=line)
-        self._stack.append(_make_open((len(self._spans), token, line, entity, markable, type, attributes)))
+        self._stack.append((len(self._spans), token, line, entity, markable, type, attributes))
         self._spans.append(None)
         self._markables.append(markable)
 
-    def _close(self, markable: str, end: int, line: int) -> None:
+    def _close(self, ends: str, end: int, line: int) -> None:
+        """Brackets that close: ``)`` the mention opened last, ``markable_12)`` the one of this name."""
         stack = self._stack
-        place = len(stack) - 1
-        while markable and place >= 0 and stack[place].markable != markable:
-            place -= 1
-        if place < 0:
-            which = f"markable {markable}" if markable else "a markable"
-            raise FormatError(f"{which} ends here but none is open", path=self._path, line=line)
-        number, first, _, entity, _, type, attributes = stack.pop(place)
-        self._spans[number] = make_span((first, end, entity, type, attributes))
+        *markables, rest = ends.split(")")
+        for markable in markables:
+            place = len(stack) - 1
+            if markable:
+                markable = unquote(markable)
+                while place >= 0 and stack[place][4] != markable:
+                    place -= 1
+            if place < 0:
+                which = f"markable {markable}" if markable else "a markable"
+                raise FormatError(f"{which} ends here but none is open", path=self._path, line=line)
+            number, first, _, entity, _, type, attributes = stack.pop(place)
+            self._spans[number] = make_span((first, end, entity, type, attributes))
+        if rest:
+            fault = f"unknown bracket {rest!r} in IDENTITY; expected '(EntityID=…' or ')'"
+            raise FormatError(fault, path=self._path, line=line)
 
     def take_empty(self, mark: str, token: int, line: int) -> str:
         raise FormatError("an empty node can't have a mention in CONLL-UA", path=self._path, line=line)
 
     def finish(self) -> tuple[list[Span], Attributes]:
         if self._stack:
-            opened = self._stack[0]
-            raise FormatError(
-                f"a markable of entity {opened.entity} starts here and never ends in this document",
-                path=self._path,
-                line=opened.line,
-            )
-        by_markable: dict[str, list[Span]] = {}
-        non_referring = []
-        for number, (span, markable) in enumerate(zip(self._spans, self._markables, strict=True)):
-            if span is None:
-                continue
-            if span.entity.endswith(_PSEUDO):
-                non_referring.append(f"{span.first}:{span.end}:{_fields(span.entity, span.type, span.attributes)}")
-            else:
-                by_markable.setdefault(markable or f" {number}", []).append(span)
-        spans = [span for parts in by_markable.values() for span in _mentions(parts)]
-        return spans, ((NON_REFERRING, " ".join(non_referring)),) if non_referring else NO_ATTRIBUTES
+            _, _, line, entity, *_ = self._stack[0]
+            fault = f"a markable of entity {entity} starts here and never ends in this document"
+            raise FormatError(fault, path=self._path, line=line)
+        spans = [span for span in self._spans if span is not None]
+        markables = self._markables
+        non_referring = [span for span in spans if span[2].endswith(_PSEUDO)]
+        if non_referring or len(set(markables)) < len(markables):
+            by_markable: dict[str, list[Span]] = {}
+            for number, (span, markable) in enumerate(zip(spans, markables, strict=True)):
+                if not span.entity.endswith(_PSEUDO):
+                    by_markable.setdefault(markable or f" {number}", []).append(span)
+            spans = [span for parts in by_markable.values() for span in _mentions(parts)]
+        stored = [f"{span.first}:{span.end}:{_fields(*span[2:])}" for span in non_referring]
+        return spans, ((NON_REFERRING, " ".join(stored)),) if stored else NO_ATTRIBUTES
 
 
 def _read_fields(fields: str) -> tuple[str, str, str | None, Attributes]:

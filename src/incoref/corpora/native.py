@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import add
 from pathlib import Path
+from typing import Any
 
 from incoref.corpora.jsonlines import objects
 from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
-from incoref.types import Document, Entity, Sentence, Token
+from incoref.types import Document, Token
 
-_Value = Document | Sentence | Entity
+_STRING_OR_NONE = frozenset({str, type(None)})
 _NO_STRING = "a speaker, genre, type, name, entity id or attribute that is no string"
 
 
@@ -24,7 +26,7 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
     for line, data in objects(text, path):
         try:
             document = Document.from_json(data)
-            fault = _fault(document)
+            fault = _fault_of_columns(data) or _fault(document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise FormatError(f"no document as incoref writes it: {error!r}", path=path, line=line) from error
         if fault:
@@ -43,56 +45,63 @@ def _fault(document: Document) -> str | None:
     text, tokens = document.text, document.tokens
     if not (isinstance(document.id, str) and isinstance(text, str)):
         return "'id' and 'text' must be strings"
-    values: list[_Value] = [document, *document.sentences, *document.entities]
-    if not all(map(_is_sound, values)):
+    if not _are_sound(document):
         return _NO_STRING
     if tokens and (fault := _fault_of_words(tokens, text)):
         return fault
-    for mention in document.mentions:
-        if not (isinstance(mention.entity, str) and _is_name(mention.type) and _are_strings(mention.attributes)):
-            return _NO_STRING
+    mentions = list(document.mentions)
+    names = (
+        [mention.entity for mention in mentions],
+        [mention.type for mention in mentions if mention.type is not None],
+    )
+    if not _are_strings((*names, *chain.from_iterable([mention.attributes for mention in mentions]))):
+        return _NO_STRING
+    for mention in mentions:
         first, end = mention.tokens
         if not 0 <= first < end <= len(tokens) or not 0 <= mention.sentence < len(document.sentences):
             return f"mention {mention.text!r} lies outside the document's {len(tokens)} words"
-        if mention.start != tokens[first].start or mention.end != tokens[end - 1].end:
+        if mention.start != tokens[first][1] or mention.end != tokens[end - 1][2]:
             return f"mention {mention.text!r} starts or ends inside a word"
         if mention.text != text[mention.start : mention.end]:
             return f"the text has {text[mention.start : mention.end]!r} where the mention is {mention.text!r}"
     return None
 
 
-def _fault_of_words(tokens: Sequence[Token], text: str) -> str | None:
-    """What is wrong with the first word that is wrong; all at once first, as a rule nothing is."""
-    words, starts, ends, attributes = zip(*tokens, strict=True)
-    found = tuple(map(text.__getitem__, map(slice, starts, ends)))
-    if found != words or min(starts) < 0:
-        word, start, end, _ = next(token for token in tokens if text[token[1] : token[2]] != token[0] or token[1] < 0)
-        return f"the text has {text[start:end]!r} at {start}:{end}, not the word {word!r}"
-    if not _are_strings(chain.from_iterable(attributes)):
-        wrong = next(token.text for token in tokens if not _are_strings(token.attributes))
-        return f"the word {wrong!r} has an attribute that is no string"
+def _fault_of_columns(data: dict[str, Any]) -> str | None:
+    """What is wrong with the words' attributes, while they are columns still: that is quicker than word by word."""
+    for sentence in data.get("sentences", ()):
+        for name, values in sentence.get("token_attributes") or ():
+            if not isinstance(name, str) or not _STRING_OR_NONE.issuperset(map(type, values)):
+                wrong = next((place for place, value in enumerate(values) if type(value) not in _STRING_OR_NONE), 0)
+                return f"the word {sentence['tokens'][wrong][0]!r} has an attribute that is no string"
     return None
 
 
-def _is_sound(value: _Value) -> bool:
-    """Whether what should be a string is one."""
-    match value:
-        case Document():
-            return _is_name(value.genre) and _are_strings(value.attributes)
-        case Sentence():
-            return _is_name(value.speaker) and _are_strings(value.attributes)
-        case Entity():
-            return isinstance(value.id, str) and all(map(_is_name, (value.name, value.type, value.speaker)))
+def _fault_of_words(tokens: Sequence[Token], text: str) -> str | None:
+    """What is wrong with the first word that is wrong; all at once first, as a rule nothing is."""
+    words, starts, ends, _ = zip(*tokens, strict=True)
+    are_there = all(map(text.startswith, words, starts))
+    if not are_there or min(starts) < 0 or list(map(add, starts, map(len, words))) != list(ends):
+        word, start, end, _ = next(token for token in tokens if text[token[1] : token[2]] != token[0] or token[1] < 0)
+        return f"the text has {text[start:end]!r} at {start}:{end}, not the word {word!r}"
+    return None
 
 
-def _is_name(value: object) -> bool:
-    return value is None or isinstance(value, str)
+def _are_sound(document: Document) -> bool:
+    """Whether what should be a string is one, in document, sentences and entities."""
+    names: list[object] = [document.genre]
+    names += [sentence.speaker for sentence in document.sentences]
+    for entity in document.entities:
+        names += (entity.name, entity.type, entity.speaker)
+    attributes = chain(document.attributes, *[sentence.attributes for sentence in document.sentences])
+    ids = all(isinstance(entity.id, str) for entity in document.entities)
+    return ids and _STRING_OR_NONE.issuperset(map(type, names)) and _are_strings(attributes)
 
 
-def _are_strings(attributes: Iterable[tuple[str, str]]) -> bool:
+def _are_strings(groups: Iterable[Iterable[str]]) -> bool:
     """By joining them: that is the quickest check."""
     try:
-        "".join(chain.from_iterable(attributes))
+        "".join(chain.from_iterable(groups))
     except TypeError:
         return False
     return True
