@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
@@ -309,10 +309,27 @@ def _tokens(tokens: Iterable[tuple[str, int, int]], columns: Iterable[_Column] |
     words, starts, ends = zip(*tokens, strict=True)
     attributes: Iterable[Attributes] = repeat((), len(words))
     if columns:
-        pairs = zip(*[zip(repeat(name), values, strict=False) for name, values in columns], strict=True)
+        rows = zip(*[map(_pairs(name).__getitem__, values) for name, values in columns], strict=True)
         incomplete = any(None in values for _, values in columns)
-        attributes = (tuple([pair for pair in row if pair[1] is not None]) for row in pairs) if incomplete else pairs
+        attributes = map(tuple, map(filter, repeat(None), rows)) if incomplete else rows
     return tuple(map(_token, zip(words, starts, ends, attributes, strict=True)))
+
+
+class _Pairs(dict[str | None, tuple[str, str] | None]):
+    """A name with each of its values, made once: it saves time and, in documents, memory. None stays None."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __missing__(self, value: str | None) -> tuple[str, str] | None:
+        if len(self) >= _MOST_PAIRS:
+            self.clear()
+        self[value] = pair = None if value is None else (self._name, value)
+        return pair
+
+
+_MOST_PAIRS = 1 << 14
+_pairs = lru_cache(64)(_Pairs)
 
 
 def _attributes(pairs: Mapping[str, str] | Iterable[tuple[str, str]] | None) -> Attributes:

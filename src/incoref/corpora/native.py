@@ -25,8 +25,10 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
     """The documents of a file's text; ``path`` is for error messages."""
     for line, data in objects(text, path):
         try:
-            document = Document.from_json(data)
-            fault = _fault_of_columns(data) or _fault(document)
+            fault = _fault_of_columns(data)
+            if fault is None:
+                document = Document.from_json(data)
+                fault = _fault(document)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             raise FormatError(f"no document as incoref writes it: {error!r}", path=path, line=line) from error
         if fault:
