@@ -73,13 +73,13 @@ def through(name: str, *written: Document) -> tuple[list[Document], list[Loss], 
 
 
 def comparable(document: Document) -> Document:
-    """Without what a format has to add: ids of markables, names of fields, marks of paragraphs.
+    """Without what a format has to add: names of fields, marks of paragraphs.
 
     Attributes of tokens and mentions are sorted: each format has an order of its own. An empty one says nothing.
     """
 
     def sorted_mention(mention: Mention) -> Mention:
-        return replace(mention, attributes=tuple(sorted(p for p in mention.attributes if p[0] != "MarkableID")))
+        return replace(mention, attributes=tuple(sorted(p for p in mention.attributes if p != ("MarkableID", ""))))
 
     def sorted_sentence(sentence: Sentence) -> Sentence:
         tokens = tuple(

@@ -34,6 +34,8 @@ NON_REFERRING = "non-referring"
 
 _ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
 _OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
+_MADE_UP = "markable_new"
+"""How ids begin that the writer makes for mentions without one; they are none of the mention's attributes."""
 _AGAIN = frozenset({"EntityID", "Markable"})
 """How a field begins that a markable has had already."""
 _BREAKING = re.compile(r"[()|@\s]")
@@ -175,7 +177,12 @@ def _read_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
         return _read_any_fields(fields)
     markable = second[11:]
     type, attributes = _read_rest(rest)
-    return first[9:], markable, type, ((_MARKABLE, markable), *attributes)
+    return (
+        first[9:],
+        markable,
+        type,
+        attributes if markable[:12] == _MADE_UP else ((_MARKABLE, markable), *attributes),
+    )
 
 
 @lru_cache(_ud.CACHE_SIZE)
@@ -189,14 +196,15 @@ def _read_any_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
     type: str | None = None
     attributes = []
     for field in fields.split("|"):
-        name, _, value = field.partition("=")
-        value = unquote(value) if "%" in value else value
+        name, _, spelt = field.partition("=")
+        value = unquote(spelt) if "%" in spelt else spelt
         plain = _plain(name)
         if plain == "entityid":
             entity = value
         elif plain == "markableid":
             markable = value
-            attributes.append((_MARKABLE, value))
+            if not spelt.startswith(_MADE_UP):
+                attributes.append((_MARKABLE, value))
         elif plain == "type":
             type = value or None
         else:
@@ -237,7 +245,7 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
 def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
     """The mentions, each with a markable's id of its own."""
     given = {value for mention in document.mentions for name, value in mention.attributes if name == _MARKABLE}
-    fresh = (name for number in count(1) if (name := f"markable_{number}") not in given)
+    fresh = (name for number in count(1) if (name := f"{_MADE_UP}_{number}") not in given)
     used: set[str] = set()
     spelt: dict[tuple[str | None, Attributes], tuple[str, frozenset[str]]] = {}
     for entity in document.entities:
@@ -246,19 +254,27 @@ def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
         opening = f"({_ENTITY}={percent_encoded(id, _BREAKING)}|{_MARKABLE}="
         for mention in entity.mentions:
             markable, others = _without_markable(mention.attributes)
-            if not markable or markable in used:
+            if markable and markable not in used:
+                used.add(markable)
+                name = _spelt_id(markable)
+            else:
                 losses.add(MENTION_ATTRIBUTES, int(bool(markable)), [_MARKABLE])
-                markable = next(fresh)
-            used.add(markable)
+                name = next(fresh)
             key = (mention.type, others)
             fields, lost = known if (known := spelt.get(key)) else spelt.setdefault(key, _spell(*key))
             if lost:
                 losses.add(MENTION_ATTRIBUTES, 1, lost)
             if mention.type == "":
                 losses.add("types of mentions")
-            name = percent_encoded(markable, _BREAKING) if _UNSAFE.search(markable) else markable
             for first, end in parts_of(mention):
                 yield make_bracket((first, end, f"{opening}{name}{fields}", f"{name})"))
+
+
+def _spelt_id(markable: str) -> str:
+    """A markable's id as it is written; one that would pass for made up gets its first letter encoded."""
+    if markable.startswith(_MADE_UP):
+        return f"%{ord(markable[0]):02X}{percent_encoded(markable[1:], _BREAKING)}"
+    return percent_encoded(markable, _BREAKING) if _UNSAFE.search(markable) else markable
 
 
 def _without_markable(attributes: Attributes) -> tuple[str, Attributes]:

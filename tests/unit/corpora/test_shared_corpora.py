@@ -12,6 +12,8 @@ from incoref.cli import app
 from incoref.corpora import read, statistics
 from incoref.corpora.conllu import read as read_conllu
 from incoref.corpora.conllu import write as write_conllu
+from incoref.corpora.conllua import read as read_conllua
+from incoref.corpora.conllua import write as write_conllua
 from incoref.corpora.losses import Losses
 
 FIGURES = {
@@ -66,6 +68,14 @@ def test_gum_comes_back_byte_for_byte(part: str, shared: Path) -> None:
         text = file.read_text(encoding="utf-8")
         losses = Losses()
         assert "".join(write_conllu(read_conllu(text, file), losses)) == text
+        assert not losses.report()
+
+
+def test_gum_comes_back_byte_for_byte_through_conllua(shared: Path) -> None:
+    for file in sorted((shared / "corpora" / "gum" / "dev").iterdir()):
+        losses = Losses()
+        between = "".join(write_conllua(read(file), losses))
+        assert "".join(write_conllu(read_conllua(between, "between"), losses)) == file.read_text(encoding="utf-8")
         assert not losses.report()
 
 
