@@ -16,7 +16,7 @@ from pathlib import Path
 from incoref.corpora._registry import FORMATS, Format, format_named, format_of_suffix, guess
 from incoref.corpora._stats import Statistics, statistics
 from incoref.corpora.files import files_in, read_text, write_directory, write_file
-from incoref.corpora.losses import Loss, Losses
+from incoref.corpora.losses import NAMES, Loss, Losses
 from incoref.errors import IncorefError
 from incoref.types import Document
 
@@ -78,18 +78,27 @@ def write(documents: Iterable[Document], path: Path | str, format: str | None = 
     path = Path(path)
     known = format_named(format) if format is not None else format_of_suffix(path)
     if known is None:
-        raise IncorefError(f"{path}: name the format to write; there are: {', '.join(FORMATS)}")
+        can_write = [name for name, format in FORMATS.items() if format.write or format.write_files]
+        raise IncorefError(f"{path}: name the format to write; there are: {', '.join(can_write)}")
     if known.write is None and known.write_files is None:
         raise IncorefError(f"the format {known.name} can be read but not written")
     losses = Losses()
     if known.write_files is not None:
         write_directory(path, known.write_files(_named(documents), losses))
     elif known.write is not None and (to_directory or path.is_dir()):
-        pieces = ((name, "".join(known.write([document], losses))) for name, document in _named(documents))
-        write_directory(path, ((name + known.suffixes[0], content) for name, content in pieces))
+        write_directory(path, _files(_named(documents), known, losses))
     elif known.write is not None:
-        write_file(path, known.write(_only_one(documents, path) if known.one_a_file else documents, losses))
+        write_file(path, known.write(_only_one(documents, path, losses) if known.one_a_file else documents, losses))
     return losses.report()
+
+
+def _files(named: Iterable[tuple[str, Document]], known: Format, losses: Losses) -> Iterator[tuple[str, str]]:
+    """A file a document: its name and content."""
+    assert known.write is not None
+    for name, document in named:
+        if known.one_a_file:
+            losses.add(NAMES, int(name != document.id))
+        yield name + known.suffixes[0], "".join(known.write([document], losses))
 
 
 def _named(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:
@@ -102,8 +111,9 @@ def _named(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:
         yield name, document
 
 
-def _only_one(documents: Iterable[Document], path: Path) -> Iterator[Document]:
+def _only_one(documents: Iterable[Document], path: Path, losses: Losses) -> Iterator[Document]:
     for number, document in enumerate(documents):
         if number:
             raise IncorefError(f"{path}: a file of plain text holds one document; name a directory for several")
+        losses.add(NAMES, int(path.stem != document.id))
         yield document

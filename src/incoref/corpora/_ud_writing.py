@@ -22,6 +22,7 @@ from incoref.corpora._ud import (
 from incoref.corpora._ud_odd import EMPTY, EMPTY_BEFORE, RANGE
 from incoref.corpora.losses import (
     DOCUMENT_ATTRIBUTES,
+    NAMES,
     SENTENCE_ATTRIBUTES,
     SPACING,
     SPEAKERS,
@@ -90,7 +91,7 @@ class Writer:
         return "\n".join(lines)
 
     def _document_comments(self, document: Document, globals: Mapping[str, str]) -> Iterator[str]:
-        yield self.comment("newdoc id", document.id, "names of documents")
+        yield self.comment("newdoc id", document.id, NAMES)
         for name, value in globals.items():
             yield self.comment(name, value, DOCUMENT_ATTRIBUTES)
         pairs = [pair for pair in document.attributes if not pair[0].startswith("global.")]

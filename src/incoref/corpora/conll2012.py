@@ -16,7 +16,7 @@ from pathlib import Path
 
 from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble, make_token
 from incoref.corpora._brackets import TANGLED, Bracket, cells, tangled, whole_numbers
-from incoref.corpora.losses import IDS, SPACING, Keeps, Losses, is_space_joined
+from incoref.corpora.losses import IDS, NAMES, SPACING, Keeps, Losses, is_space_joined
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Sentence, Token
 
@@ -232,7 +232,7 @@ def write(documents: Iterable[Document], losses: Losses, layout: Layout = ONTONO
 
 def _lines(document: Document, marks: dict[int, str], layout: Layout, losses: Losses) -> Iterator[str]:
     name, part = _name_and_part(document, layout)
-    losses.add("names of documents", int(_LINE_BREAK.search(name) is not None))
+    losses.add(NAMES, int(_LINE_BREAK.search(name) is not None))
     yield f"#begin document ({_LINE_BREAK.sub(' ', name)}); part {part}\n"
     prefix = f"{_WHITE_SPACE.sub('_', name) or '-'}\t{int(part) if part.isdecimal() else 0}"
     no_mention, has_columns = layout.no_mention, bool(layout.keeps.token_attributes)

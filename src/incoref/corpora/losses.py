@@ -12,6 +12,7 @@ TOKEN_ATTRIBUTES, SENTENCE_ATTRIBUTES, MENTION_ATTRIBUTES, DOCUMENT_ATTRIBUTES =
     f"attributes of {what}" for what in ("tokens", "sentences", "mentions", "documents")
 )
 SPEAKERS = "speakers of sentences"
+NAMES = "names of documents"
 IDS = "entity ids (numbered anew)"
 SPACING = "texts whose white space is not kept as it was"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,12 @@ def test_formats_that_are_not_written(name: str, format: str | None, tmp_path: P
 def test_formats_that_are_not_read() -> None:
     with pytest.raises(IncorefError, match="written but not read"):
         list(corpora.read(EXAMPLES / "ferry.conll", "brat"))
+
+
+def test_names_that_a_file_of_text_does_not_keep_are_reported(tmp_path: Path) -> None:
+    (document,) = corpora.read(EXAMPLES / "ferry.conllu")
+    named = [replace(document, id="nw/ferry"), replace(document, id="ferry")]
+    for written, path in ((named, f"{tmp_path}/texts/"), (named[:1], tmp_path / "ferry.txt")):
+        assert "1 × names of documents" in map(str, corpora.write(written, path, "text"))
+    names = {loss.what for loss in corpora.write(named[1:], tmp_path / "ferry.txt")}
+    assert "names of documents" not in names
