@@ -1,9 +1,11 @@
 """Does a session's memory stay flat, however long the stream?
 
     python benchmarks/long_stream.py MODEL FILE... [--tokens 1000000] [--eviction dual] [--history 100]
+    python benchmarks/long_stream.py MODEL FILE... --utterances 1000000
 
 Feeds the text of the files over and over, with names changed each time so that new entities never end, and prints
-the process's memory, the state's size and the speed every so often.
+the process's memory, the state's size and the speed every so often. With --utterances, two speakers say the files'
+lines in turn.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--tokens", type=int, default=1_000_000)
+    parser.add_argument("--utterances", type=int)
     parser.add_argument("--rows", type=int, default=10)
     parser.add_argument("--eviction", default="dual")
     parser.add_argument("--max-entities", type=int)
@@ -32,21 +35,42 @@ def main() -> None:
     session = incoref.load(given.model).session(
         eviction=given.eviction, max_entities=given.max_entities, history=given.history
     )
+    if given.utterances:
+        _say(session, given.files, given.utterances, given.rows)
+    else:
+        _feed(session, given.files, given.tokens, given.rows)
+
+
+def _feed(session: incoref.Session, files: list[Path], wanted: int, of_rows: int) -> None:
     print("| tokens | resident memory, MB | save, kB | entities founded | tokens a second |")
     print("|---|---|---|---|---|")
     done, tokens, founded, rows, started = 0, 0, 0, 0, time.process_time()
-    for piece in _stream(given.files):
+    for piece in _stream(files):
         for update in session.feed(piece):
             founded += sum(mention.new or 0 for mention in update.mentions)
             tokens += len(re.findall(r"\w+|[^\w\s]", update.text))
-        if tokens >= (rows + 1) * given.tokens / given.rows:
+        if tokens >= (rows + 1) * wanted / of_rows:
             rows += 1
             seconds, started = time.process_time() - started, time.process_time()
             speed, done = (tokens - done) / seconds, tokens
             row = f"| {tokens} | {_resident():.0f} | {len(session.save()) / 1000:.0f} | {founded} | {speed:.0f} |"
             print(row, flush=True)
-        if tokens >= given.tokens:
+        if tokens >= wanted:
             break
+
+
+def _say(session: incoref.Session, files: list[Path], wanted: int, of_rows: int) -> None:
+    print("| utterances | resident memory, MB | save, kB | ms an utterance |\n|---|---|---|---|")
+    lines = itertools.cycle([line for file in files for line in file.read_text(encoding="utf-8").splitlines()])
+    speakers = itertools.cycle(("Anna", "Ben"))
+    a_row, started = wanted // of_rows, time.process_time()
+    for said in range(1, wanted + 1):
+        session.say(next(lines), next(speakers))
+        if said % a_row == 0:
+            milliseconds = 1000 * (time.process_time() - started) / a_row
+            saved = len(session.save()) / 1000
+            print(f"| {said} | {_resident():.0f} | {saved:.0f} | {milliseconds:.2f} |", flush=True)
+            started = time.process_time()
 
 
 def _stream(files: list[Path]) -> Iterator[str]:
