@@ -30,6 +30,10 @@ _STYLE: Any = {
 }
 
 
+_FEW = 8
+"""So many places on the x axis are all named."""
+
+
 def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:
     """Write the figure of an analysis."""
     try:
@@ -77,6 +81,9 @@ def _panel(plot: Plot, panel: Any) -> None:
     if plot.kind == "lines":
         for number, one in enumerate(plot.series):
             _line(one, colours[number], _MARKS[number % len(_MARKS)], panel)
+        measured_at = sorted({x for one in plot.series for x in one.x})
+        if len(measured_at) <= _FEW and not plot.log:
+            panel.set_xticks(measured_at)
     elif plot.kind == "bars":
         _bars(plot, colours, panel)
     else:
