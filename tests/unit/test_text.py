@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
+import incoref
 from incoref.text import FORCED, Pending, RuleSplitter, split
 
 
@@ -271,3 +274,16 @@ def test_importing_the_splitter_loads_no_other_package() -> None:
     heavy = "numpy torch transformers spacy scipy regex tokenizers onnxruntime pydantic".split()
     code = f"import sys, incoref.text; print([name for name in {heavy} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5 gets this wrong: an emoji was an empty word and itself, and a sentence never ended."""
+    source = Path(incoref.__file__).parent
+    repeated = re.compile(r"\)(?:[*+?]|\{+\d*,?\d*\}+)\+")
+    found = [
+        f"{path.name}: {line.strip()}"
+        for path in source.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if repeated.search(line)
+    ]
+    assert not found

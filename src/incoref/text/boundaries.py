@@ -60,8 +60,8 @@ _FOREIGN_STOPS = FULL_WIDTH_STOPS + "؟۔।॥։።"
 _GOING_ON = ",;:.!?…%"
 _DASHES = ("—", "–", "--", "-")
 _DECORATIONS = rf"\[\w{{1,3}}\]|[)\]}}”’»]|{EMOJI}[{JOINERS}{SKIN_TONES}]*+|[:;]-?[()DP](?=$|[{BLANK}])"
-_DECORATED = re.compile(rf"(?:[{BLANK}]*+(?:{_DECORATIONS}))++$")
-_DECORATION = re.compile(rf"(?:{_DECORATIONS})++\.?")
+_DECORATED = re.compile(rf"(?:[{BLANK}]*+(?:{_DECORATIONS}))+$")
+_DECORATION = re.compile(rf"(?:{_DECORATIONS})+\.?")
 _DECORATION_START = re.compile(rf"[\[)\]}}”’»:;]|{EMOJI}")
 _BLANKS = re.compile(rf"[{BLANK}]*+")
 _SOME_BLANKS = re.compile(rf"[{BLANK}]{{0,{_LOOK_AHEAD}}}+")
