@@ -114,7 +114,8 @@ def test_what_is_pending_can_be_saved_at_any_moment(data: st.DataObject, text: s
     for piece in data.draw(pieces_of(text)):
         found, pending = splitter.feed(pending, piece)
         sentences += found
-        pending = Pending.from_json(json.loads(json.dumps(pending.to_json())))
+        saved = json.dumps(pending.to_json(), ensure_ascii=False)  # escaped, two half surrogates would become one
+        pending = Pending.from_json(json.loads(saved))
     assert sentences + splitter.flush(pending)[0] == split(text, splitter=splitter)
 
 
