@@ -277,7 +277,7 @@ def test_importing_the_splitter_loads_no_other_package() -> None:
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:
-    """Python before 3.11.5 gets this wrong: an emoji was an empty word and itself, and a sentence never ended."""
+    """Python 3.11.2 gets this wrong: an emoji was an empty word and itself, and a sentence never ended."""
     source = Path(incoref.__file__).parent
     repeated = re.compile(r"\)(?:[*+?]|\{+\d*,?\d*\}+)\+")
     found = [

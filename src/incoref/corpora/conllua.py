@@ -181,7 +181,7 @@ def _read_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
         first[9:],
         markable,
         type,
-        attributes if markable[:12] == _MADE_UP else ((_MARKABLE, markable), *attributes),
+        attributes if markable.startswith(_MADE_UP) else ((_MARKABLE, markable), *attributes),
     )
 
 

@@ -34,7 +34,7 @@ _ATTACHED = rf"[{JOINERS}{MARKS}{SKIN_TONES}]*+"
 _ADDRESS_END = r"(?<![.,;:!?'’)\]}…*>])"
 
 # An alternative that ends in the empty group "word" is a word that may come apart further; all others are whole.
-# Groups are not repeated possessively, only single characters are: Python before 3.11.5 gets the former wrong.
+# Single characters alone are repeated possessively: Python 3.11.2, which Debian 12 has, gets groups wrong.
 _TOKEN = re.compile(
     rf"""
     [{IDEOGRAPHS}][{JOINERS}{MARKS}]*+
