@@ -92,14 +92,22 @@ class TinyModels:
 
     @cached_property
     def checkpoint(self) -> Path:
-        source = self._folder / "pretrained"
+        return self._checkpoint("checkpoint", cache=True)
+
+    @cached_property
+    def alone_checkpoint(self) -> Path:
+        """The same, but reading every block alone."""
+        return self._checkpoint("alone", cache=False)
+
+    def _checkpoint(self, name: str, cache: bool) -> Path:
+        source = self._folder / f"{name}-pretrained"
         source.mkdir()
         tokenizer().save(str(source / "tokenizer.json"))
         corpus = CorpusConfig(path=self._folder / "none")
-        encoder = EncoderConfig(path=source, window=SIZES.size, tail=SIZES.tail)
+        encoder = EncoderConfig(path=source, window=SIZES.size, tail=SIZES.tail, cache=cache)
         config = Configuration(encoder=encoder, heads=HEADS, train=(corpus,), dev=(corpus,), types=NAMES.types)
-        save_model(self._folder / "checkpoint", random_model(), config, NAMES)
-        return self._folder / "checkpoint"
+        save_model(self._folder / name, random_model(), config, NAMES)
+        return self._folder / name
 
     @cached_property
     def torch(self) -> StreamingModel:
@@ -114,6 +122,13 @@ class TinyModels:
     def int8(self) -> Path:
         export(self.checkpoint, self._folder / "int8", name="tiny", quantise=True)
         return self._folder / "int8"
+
+    @cached_property
+    def alone(self) -> dict[str, Model]:
+        """The exports of the one that reads every block alone, by precision."""
+        for name, quantise in (("fp32", False), ("int8", True)):
+            export(self.alone_checkpoint, self._folder / f"alone-{name}", name="tiny", quantise=quantise)
+        return {name: Model.load(self._folder / f"alone-{name}") for name in ("fp32", "int8")}
 
     @cached_property
     def model(self) -> Model:

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from incoref import transitions
-from incoref.products import Floats, Product
+from incoref.products import Floats, Product, plain_product
 from incoref.transitions import Action, History, Span, Stack, State
 
 WIDTHS = 31
@@ -99,10 +99,9 @@ class ActionScorer:
     """The detector's weights, with the products that don't depend on the text done once."""
 
     def __init__(
-        self, weights: Mapping[str, Floats], features: tuple[str, ...], product: Product = np.matmul
+        self, weights: Mapping[str, Floats], features: tuple[str, ...], product: Product = plain_product
     ) -> None:
         """``features`` are the names of the feature tables in the order in which they are concatenated."""
-        self.product = product
         hidden = weights["hidden.linear.weight"].T  # (parts, hidden)
         stack = weights["stack_start"].shape[1]
         history = weights["action_start"].shape[1]
@@ -121,7 +120,7 @@ class ActionScorer:
         self.stack_start = weights["stack_start"]
         self.empty_stack = self.stack_start[0] @ self.stack
         # A token's share of the hidden layer and of the stack LSTM's gates, in one product.
-        self.token = np.concatenate([buffer, self.stack_lstm.inputs], axis=1)
+        self.of_tokens = product(np.concatenate([buffer, self.stack_lstm.inputs], axis=1))
         self.action_lstm = _Lstm.of(weights, "action_lstm.", "_l0")
         # The action LSTM's input is one of four embeddings: its share of the gates is a table of four rows.
         self.action_gates = weights["action_embedding.weight"] @ self.action_lstm.inputs + self.action_lstm.bias
@@ -137,7 +136,7 @@ class _ChunkScoring:
     def __init__(self, scorer: ActionScorer, vectors: Floats, classes: Mapping[str, int]) -> None:
         self._scorer = scorer
         constant = scorer.bias + sum(scorer.tables[name][number] for name, number in classes.items())
-        of_tokens = scorer.product(vectors, scorer.token)
+        of_tokens = scorer.of_tokens(vectors)
         self._tokens = of_tokens[:, : len(constant)] + constant
         self._pushed = of_tokens[:, len(constant) :] + scorer.stack_lstm.bias
         h, c = scorer.stack_start

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from incoref.detector import WIDTHS
 from incoref.features import PAIR_FEATURES, SPEAKER_FEATURE, SPEAKER_PRIOR, EntityFacts, MentionFacts
 from incoref.products import Floats as Floats
-from incoref.products import Product
+from incoref.products import Product, plain_product
 
 
 class EntityMemory:
@@ -130,15 +130,15 @@ class ClusterScorer:
     """The clusterer's weights."""
 
     def __init__(
-        self, weights: Mapping[str, Floats], constant_features: tuple[str, ...], product: Product = np.matmul
+        self, weights: Mapping[str, Floats], constant_features: tuple[str, ...], product: Product = plain_product
     ) -> None:
         """``constant_features`` hold for a whole text, and come after PAIR_FEATURES in the layer's input."""
-        self.product = product
         self.attention = weights["attention.weight"][0]
-        self.projection = np.ascontiguousarray(weights["projection.weight"].T)
+        projection = np.ascontiguousarray(weights["projection.weight"].T)
+        self.project = product(projection)
         self.projection_bias = weights["projection.bias"]
         self.width_table = weights["span_features.tables.width.weight"]
-        self.size = self.projection.shape[1]
+        self.span, self.size = projection.shape
         hidden = weights["hidden.linear.weight"].T
         mention, entity, of_both, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
         self.mention, self.entity = np.ascontiguousarray(mention), np.ascontiguousarray(entity)
@@ -149,14 +149,15 @@ class ClusterScorer:
             for i, name in enumerate(names)
         }
         # What is left per pair in one product: of the vectors' element-wise product, and of ones in classes' places.
-        self.pair = np.concatenate([of_both, *(tables[name] for name in PAIR_FEATURES)])
+        pair = np.concatenate([of_both, *(tables[name] for name in PAIR_FEATURES)])
+        self.of_pairs, self.pair = product(pair), len(pair)
         self.pair_places = self.size + np.cumsum([0, *PAIR_FEATURES.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
         votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in PAIR_FEATURES.items()]
         self.votes = np.concatenate(votes)  # models of before have none
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
-        self.output = np.ascontiguousarray(weights["output.weight"].T)
+        self.output = product(np.ascontiguousarray(weights["output.weight"].T))
         self.output_bias = weights["output.bias"]
         self.new_hidden = np.ascontiguousarray(weights["new_entity.0.weight"].T)
         self.new_bias = weights["new_entity.0.bias"]
@@ -176,7 +177,7 @@ class ClusterScorer:
     def spans(self, vectors: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
         """Vectors of spans of a chunk (first, last, both included), (spans, size)."""
         attention = vectors @ self.attention
-        joined = np.empty((len(spans), len(self.projection)), np.float32)
+        joined = np.empty((len(spans), self.span), np.float32)
         width = vectors.shape[1]
         for row, (first, last) in zip(joined, spans, strict=True):
             scores = attention[first : last + 1]
@@ -184,22 +185,22 @@ class ClusterScorer:
             row[:width], row[width : 2 * width] = vectors[first], vectors[last]
             row[2 * width : 3 * width] = (weights / weights.sum()) @ vectors[first : last + 1]
             row[3 * width :] = self.width_table[min(WIDTHS - 2, last - first)]
-        return self.product(joined, self.projection) + self.projection_bias
+        return self.project(joined) + self.projection_bias
 
     def scores(self, memory: EntityMemory, span: Floats, classes: npt.NDArray[np.int64], constant: Floats) -> Floats:
         """Scores of all entities and, last, of a new one, (entities + 1,)."""
         found = np.empty(len(memory) + 1, np.float32)
         found[-1] = np.maximum(span @ self.new_hidden + self.new_bias, 0) @ self.new_output + self.new_output_bias[0]
         if len(memory):
-            pairs = np.zeros((len(memory), len(self.pair)), np.float32)
+            pairs = np.zeros((len(memory), self.pair), np.float32)
             np.multiply(memory.means, span, out=pairs[:, : self.size])
             places = classes + self.pair_places
             pairs[np.arange(len(memory)), places] = 1
-            hidden = self.product(pairs, self.pair)
+            hidden = self.of_pairs(pairs)
             hidden += memory.shares
             hidden += span @ self.mention + constant
             np.maximum(hidden, self.zeros, out=hidden)
-            found[:-1] = self.product(hidden, self.output)[:, 0] + self.output_bias[0]
+            found[:-1] = self.output(hidden)[:, 0] + self.output_bias[0]
             found[:-1] += self.votes[places - self.size].sum(axis=0)
         return found
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from incoref.detector import ActionScorer, Step, decode
 from incoref.features import facts_of
 from incoref.memory import ClusterScorer, Decision, EntityMemory
-from incoref.products import Floats, Product
+from incoref.products import Floats, Product, plain_product
 from incoref.subwords import Utterance
 
 UNKNOWN_GENRE = "unknown"
@@ -95,7 +95,7 @@ class Heads:
         weights: Mapping[str, npt.NDArray[np.floating[Any]]],
         names: HeadNames,
         temperatures: Temperatures | None = None,
-        product: Product = np.matmul,
+        product: Product = plain_product,
     ) -> Heads:
         """From arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products."""
 

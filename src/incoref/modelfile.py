@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from incoref.encoder import Encoder, EncoderState
+from incoref.encoders import Encoder, EncoderState, load_encoder
 from incoref.errors import IncorefError
 from incoref.model import UNKNOWN_GENRE, BlockResult, HeadNames, Heads, ReadingState, Temperatures
 from incoref.products import Floats, ThreadedProduct
@@ -96,7 +96,7 @@ class Model:
             raise IncorefError(f"{place}: {what}")
         config = ModelConfig.read(place / "config.json")
         tokenizer = SubwordTokenizer.load(place / "tokenizer.json")
-        encoder = Encoder(place / "encoder.onnx", config.window, tokenizer.start, threads)
+        encoder = load_encoder(place / "encoder.onnx", config.window, tokenizer.start, threads)
         try:
             weights = load_file(place / "head.safetensors")
         except Exception as error:  # safetensors raises an exception class of its own without a public base

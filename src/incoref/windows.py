@@ -30,6 +30,11 @@ class WindowSizes:
         """A longer block must be cut: so that every window has room for a block and its context."""
         return self.capacity - self.tail
 
+    def check(self, length: int, block: str = "a block") -> None:
+        """Raises ``ValueError`` if a block of this length must be cut first."""
+        if length > self.longest_block:
+            raise ValueError(f"{block} has {length} sub-words; at most {self.longest_block} fit")
+
     def fits(self, inside: Sequence[int], coming: int) -> bool:
         """Whether a block of this length may follow those inside a window."""
         return sum(inside) + coming <= self.capacity and (self.cache or not inside)
@@ -62,8 +67,7 @@ def plan(lengths: Iterable[int], sizes: WindowSizes) -> list[Window]:
     inside: list[int] = []  # lengths of the blocks in the open window
     context = new = block = 0
     for block, length in enumerate(lengths):
-        if length > sizes.longest_block:
-            raise ValueError(f"block {block} has {length} sub-words; at most {sizes.longest_block} fit")
+        sizes.check(length, f"block {block}")
         if not sizes.fits(inside, length):
             windows.append(Window(context, new, block))
             kept = kept_tail(inside, length, sizes)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from incoref.encoder import Encoder, EncoderState, Floats, Ints
+from incoref.encoders import Encoder, EncoderState, Floats, Ints, load_encoder
 from incoref.errors import IncorefError
 from incoref.subwords import joined
 from tiny_models import SIZES, TinyModels, random_utterances
@@ -113,11 +113,11 @@ def test_what_is_no_encoder_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "encoder.onnx"
     broken.write_bytes(b"not a graph")
     with pytest.raises(IncorefError, match=r"encoder\.onnx: ONNX Runtime can't load this encoder"):
-        Encoder(broken, SIZES, 2)
+        load_encoder(broken, SIZES, 2)
 
 
 def test_memory_that_another_text_used_changes_nothing(tiny: TinyModels, blocks: list[Ints]) -> None:
-    used = Encoder(tiny.fp32 / "encoder.onnx", SIZES, tiny.model.encoder.start_symbol)
+    used = load_encoder(tiny.fp32 / "encoder.onnx", SIZES, tiny.tokenizer.start)
     first = read_all(used, blocks)
     read_all(used, blocks[::-1])  # windows of every size, given back
     for vectors, again in zip(first, read_all(used, blocks), strict=True):

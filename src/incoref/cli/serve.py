@@ -46,7 +46,8 @@ def serve(
         str, typer.Option("--trusted-proxies", help="Proxies whose word on the client's address is taken.")
     ] = "127.0.0.1",
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Threads that read; as many as processors when not given.")
+        int | None,
+        typer.Option("--workers", min=1, help="Threads that read; a few for each processor when not given."),
     ] = None,
     limit: Annotated[
         list[str] | None,

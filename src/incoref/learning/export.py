@@ -15,8 +15,9 @@ from incoref.learning.calibration import Calibration, calibrate
 from incoref.learning.checkpoints import load_model
 from incoref.learning.config import CorpusConfig
 from incoref.learning.data import load
-from incoref.learning.golden import write_golden
-from incoref.learning.onnx_graph import encoder_graph
+from incoref.learning.golden import golden_documents, write_golden
+from incoref.learning.onnx_attention import alone_graph, cached_graph
+from incoref.learning.ranges import evened, input_ranges
 from incoref.model import Temperatures
 from incoref.modelfile import Model, ModelConfig
 from incoref.subwords import SubwordTokenizer
@@ -27,13 +28,19 @@ def export(
 ) -> Calibration | None:
     """Write the model folder of a checkpoint (a run's ``best``), its temperatures fitted on development corpora."""
     model, config = load_model(trained)
-    sizes = config.encoder.sizes
-    calibration = None
-    if development:
-        corpora = [(load(corpus), corpus.scheme) for corpus in development]
-        calibration = calibrate(model, corpora, SubwordTokenizer.load(trained / "tokenizer.json"), sizes)
+    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained / "tokenizer.json")
+    corpora = [(load(corpus), corpus.scheme) for corpus in development]
+    calibration = calibrate(model, corpora, tokenizer, sizes) if corpora else None
     out.mkdir(parents=True, exist_ok=True)
-    onnx.save(encoder_graph(model.encoder, quantise), out / "encoder.onnx")
+    if sizes.cache:
+        graph = cached_graph(model.encoder, quantise)
+    elif not quantise:
+        graph = alone_graph(model.encoder, tokenizer.start)
+    else:
+        texts = [document for documents, _ in corpora for document in documents] or golden_documents()
+        encoder, ranges = evened(model.encoder, input_ranges(model, texts, tokenizer, sizes))
+        graph = alone_graph(encoder, tokenizer.start, ranges)
+    onnx.save(graph, out / "encoder.onnx")
     precision = np.float16 if quantise else np.float32
     heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
     save_file(heads, out / "head.safetensors")

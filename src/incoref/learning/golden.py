@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from incoref.modelfile import Model
-from incoref.selftest import clusters_of
+from incoref.selftest import clusters_of, document_of
+from incoref.types import Document
 
 _TEXTS: tuple[tuple[tuple[str | None, str], ...], ...] = (
     (
@@ -28,6 +29,11 @@ _TEXTS: tuple[tuple[tuple[str | None, str], ...], ...] = (
         ("Tom", "Is she the one who lives next to you ?"),
     ),
 )
+
+
+def golden_documents() -> list[Document]:
+    """The texts, without entities."""
+    return [document_of([line.split() for _, line in text], [speaker for speaker, _ in text]) for text in _TEXTS]
 
 
 def write_golden(model: Model) -> Path:

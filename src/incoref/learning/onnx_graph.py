@@ -1,19 +1,18 @@
-"""The block-causal encoder as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
+"""An encoder of the BERT family as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
 
-Inputs: ``ids`` (n), ``places`` (n; positions in the window), ``mask`` (n, capacity; added to attention scores) and,
-layer by layer, ``past.<layer>.key`` and ``past.<layer>.value`` (heads, capacity, width of a head). Outputs:
-``vectors`` (n, width), and ``present.<layer>.key`` and ``.value``: the past with the n sub-words written into their
-places. Where the caller gives one memory for both, ONNX Runtime writes the new places and copies nothing.
+Takes ``ids`` (n) and ``places`` (n; positions in the window) and gives ``vectors`` (n, width). What a sub-word
+attends to is another module's business, ``onnx_attention``, with inputs and outputs of its own.
 
 Int8 weights have a scale per column and are limited to 7 bits, because processors without VNNI add pairs of products
-in 16 bits.
+in 16 bits. What they are multiplied with is rounded to a scale that is known before, or else to that of all rows
+which are read at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +26,39 @@ Floats = npt.NDArray[np.float32]
 _OPSET = 20
 _SEVEN_BITS = 63
 PARTS = ("query", "key", "value")
+_EVENING = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The least and the greatest number in each column of what goes into a linear layer, nought included."""
+
+    low: Floats
+    high: Floats
+    uneven: bool = False
+    """Whether a few columns are so much larger than all others that it is worth the time to even them out."""
+
+    def factors(self, weight: Floats) -> Floats:
+        """What columns can be divided by, and the weights' rows multiplied with, so that one scale suits all columns.
+
+        Their size is shared out between numbers and weights, as in SmoothQuant (Xiao et al. 2023).
+        """
+        size = np.maximum(np.maximum(-self.low, self.high), 1e-4) ** _EVENING
+        size /= np.maximum(np.abs(weight).max(axis=1), 1e-4) ** (1 - _EVENING)
+        found: Floats = (size / np.exp(np.log(size).mean())).astype(np.float32)
+        return found
+
+    def divided(self, factors: Floats) -> Range:
+        return Range(self.low / factors, self.high / factors)
 
 
 @dataclass(slots=True)
-class _Graph:
+class Graph:
     """Nodes and weights gathered while the graph is written."""
 
     quantise: bool
+    ranges: Mapping[str, Range] = field(default_factory=dict)
+    """What goes into linear layers, by their names, where that is known."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     weights: list[onnx.TensorProto] = field(default_factory=list)
 
@@ -55,19 +80,27 @@ class _Graph:
                 self.constant(f"{name}.bias", bias),
                 name=name,
             )
+        known = self.ranges.get(name)
+        if known is not None and known.uneven:
+            factors = known.factors(weight)
+            source = self.node("Mul", source, self.constant(f"{name}.evening", 1 / factors), name=f"{name}.evened")
+            weight, known = weight * factors[:, None], known.divided(factors)
         scale = np.abs(weight).max(axis=0) / _SEVEN_BITS
         scale[scale == 0] = 1
-        rounded = np.round(weight / scale).astype(np.int8)
-        return self.node(
-            "DynamicQuantizeMatMul",
-            source,
-            self.constant(f"{name}.weight", rounded),
-            self.constant(f"{name}.scale", scale.astype(np.float32)),
-            "",
-            self.constant(f"{name}.bias", bias),
-            name=name,
-            domain="com.microsoft",
-        )
+        weights = self.constant(f"{name}.weight", np.round(weight / scale).astype(np.int8))
+        scales = self.constant(f"{name}.scale", scale.astype(np.float32))
+        biases = self.constant(f"{name}.bias", bias)
+        if known is None:
+            return self.node(
+                "DynamicQuantizeMatMul", source, weights, scales, "", biases, name=name, domain="com.microsoft"
+            )
+        low, high = float(known.low.min()), float(known.high.max())
+        step = (high - low) / 255
+        steps = self.constant(f"{name}.step", np.array(step, np.float32))
+        zero = self.constant(f"{name}.zero", np.array(round(-low / step), np.uint8))
+        rounded = self.node("QuantizeLinear", source, steps, zero, name=f"{name}.rounded")
+        inputs = (rounded, weights, steps, scales, zero, "", biases)
+        return self.node("MatMulIntegerToFloat", *inputs, name=name, domain="com.microsoft")
 
     def rows(self, table: Floats, index: str, name: str) -> str:
         """Rows of an embedding table; int8 with a scale per row when quantised."""
@@ -103,12 +136,26 @@ class _Graph:
         )
 
 
-def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto:
+class Attention(Protocol):
+    """What sub-words attend to."""
+
+    def inputs(self) -> list[onnx.ValueInfoProto]:
+        """What it is told, beside ``ids`` and ``places``."""
+        ...
+
+    def outputs(self) -> list[onnx.ValueInfoProto]:
+        """What it gives, beside ``vectors``."""
+        ...
+
+    def gathered(self, graph: Graph, projections: str, number: int) -> str:
+        """What sub-words gather in a layer, (n, width), from their queries, keys and values, (n, 3 x width)."""
+        ...
+
+
+def encoder_graph(encoder: BlockCausalEncoder, graph: Graph, attention: Attention) -> onnx.ModelProto:
     """The encoder as an ONNX model."""
     sizes = encoder.sizes
     weights = {name: value.detach().float().numpy() for name, value in encoder.state_dict().items()}
-    graph = _Graph(quantise)
-    layout = _Layout.of(graph, sizes)
     position_table = (
         weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][:1]
     )
@@ -120,9 +167,13 @@ def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProt
         prefix = f"encoder.layer.{number}."
         own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
         out = "vectors" if number == sizes.layers - 1 else f"layer.{number}"
-        hidden = _layer(graph, layout, own, hidden, number, out)
+        hidden = _layer(graph, sizes, attention, own, hidden, number, out)
+    inputs = [tensor(name, TensorProto.INT64, "n") for name in ("ids", "places")]
+    outputs = [tensor("vectors", TensorProto.FLOAT, "n", sizes.width)]
     model = helper.make_model(
-        helper.make_graph(graph.nodes, "encoder", _inputs(sizes), _outputs(sizes), graph.weights),
+        helper.make_graph(
+            graph.nodes, "encoder", inputs + attention.inputs(), outputs + attention.outputs(), graph.weights
+        ),
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid("com.microsoft", 1)],
         producer_name="incoref",
         ir_version=10,
@@ -131,30 +182,8 @@ def encoder_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProt
     return model
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Names of constants that all layers share: how vectors are cut into heads, and where new keys are written."""
-
-    sizes: BertSizes
-    apart: str  # shape (n, heads, width of a head)
-    together: str  # shape (n, width)
-    cells: str  # (n, heads, 2): head and place of every new key
-
-    @classmethod
-    def of(cls, graph: _Graph, sizes: BertSizes) -> _Layout:
-        apart = graph.constant("apart", np.array([-1, sizes.heads, sizes.width // sizes.heads]))
-        together = graph.constant("together", np.array([-1, sizes.width]))
-        count = graph.node("Shape", "places", name="count")
-        rest = graph.constant("rest", np.array([sizes.heads, 1]))
-        shape = graph.node("Concat", count, rest, name="cell shape", axis=0)
-        heads = graph.constant("heads", np.arange(sizes.heads).reshape(1, sizes.heads, 1))
-        column = graph.node("Reshape", "places", graph.constant("column", np.array([-1, 1, 1])), name="place column")
-        parts = [
-            graph.node("Expand", part, shape, name=name)
-            for part, name in ((heads, "cell heads"), (column, "cell places"))
-        ]
-        cells = graph.node("Concat", *parts, name="cells", axis=-1)
-        return cls(sizes, apart, together, cells)
+def tensor(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
 
 
 def query_scale(width: int, heads: int) -> float:
@@ -163,10 +192,16 @@ def query_scale(width: int, heads: int) -> float:
 
 
 def _layer(
-    graph: _Graph, layout: _Layout, weights: Mapping[str, Floats], hidden: str, number: int, out_name: str
+    graph: Graph,
+    sizes: BertSizes,
+    attention: Attention,
+    weights: Mapping[str, Floats],
+    hidden: str,
+    number: int,
+    out_name: str,
 ) -> str:
     """One layer of the encoder after the vectors named ``hidden``."""
-    name, epsilon = f"layer.{number}", layout.sizes.epsilon
+    name, epsilon = f"layer.{number}", sizes.epsilon
 
     def matrix(part: str) -> tuple[Floats, Floats]:
         return weights[f"{part}.weight"].T, weights[f"{part}.bias"]
@@ -174,7 +209,8 @@ def _layer(
     def norm_weights(part: str) -> tuple[Floats, Floats]:
         return weights[f"{part}.LayerNorm.weight"], weights[f"{part}.LayerNorm.bias"]
 
-    attended = _attention(graph, layout, {part: matrix(f"attention.self.{part}") for part in PARTS}, hidden, number)
+    parts = {part: matrix(f"attention.self.{part}") for part in PARTS}
+    attended = attention.gathered(graph, _projections(graph, sizes, parts, hidden, name), number)
     out = graph.linear(attended, *matrix("attention.output.dense"), f"{name}.attention")
     hidden = graph.norm(out, hidden, norm_weights("attention.output"), epsilon, f"{name}.attention.norm")
     inner = graph.linear(hidden, *matrix("intermediate.dense"), f"{name}.inner")
@@ -183,54 +219,12 @@ def _layer(
     return graph.norm(out, hidden, norm_weights("output"), epsilon, out_name)
 
 
-def _attention(
-    graph: _Graph, layout: _Layout, parts: Mapping[str, tuple[Floats, Floats]], hidden: str, number: int
+def _projections(
+    graph: Graph, sizes: BertSizes, parts: Mapping[str, tuple[Floats, Floats]], hidden: str, name: str
 ) -> str:
-    """What the sub-words gather from those before them and from their block, (n, width)."""
-    name = f"layer.{number}"
-    scale = query_scale(layout.sizes.width, layout.sizes.heads)
-    query_weight, query_bias = parts["query"]  # the scale of attention goes into the queries
+    """Queries, keys and values beside each other, (n, 3 x width); the scale of attention goes into the queries."""
+    scale = query_scale(sizes.width, sizes.heads)
+    query_weight, query_bias = parts["query"]
     scaled = {**parts, "query": (query_weight / scale, query_bias / scale)}
     weight, bias = (np.concatenate([scaled[part][i] for part in PARTS], axis=-1) for i in (0, 1))
-    flat = graph.linear(hidden, weight, bias, f"{name}.projections")
-    query, key, value = (
-        graph.node("Reshape", part, layout.apart, name=f"{part}.heads")
-        for part in graph.split(flat, [f"{name}.{part}" for part in PARTS])
-    )
-    query = graph.node("Transpose", query, name=f"{name}.query.turned", perm=[1, 0, 2])
-    keys, values = (
-        graph.node("ScatterND", f"past.{number}.{part}", layout.cells, new, name=f"present.{number}.{part}")
-        for part, new in (("key", key), ("value", value))
-    )
-    scores = graph.node("FusedMatMul", query, keys, name=f"{name}.scores", domain="com.microsoft", transB=1)
-    masked = graph.node("Add", scores, "mask", name=f"{name}.masked")
-    attention = graph.node("Softmax", masked, name=f"{name}.weights", axis=-1)
-    gathered = graph.node("MatMul", attention, values, name=f"{name}.gathered")
-    turned = graph.node("Transpose", gathered, name=f"{name}.gathered.turned", perm=[1, 0, 2])
-    return graph.node("Reshape", turned, layout.together, name=f"{name}.gathered.flat")
-
-
-def _tensor(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
-    return helper.make_tensor_value_info(name, kind, shape)
-
-
-def _cache(sizes: BertSizes, when: str) -> list[onnx.ValueInfoProto]:
-    head = sizes.width // sizes.heads
-    return [
-        _tensor(f"{when}.{number}.{part}", TensorProto.FLOAT, sizes.heads, "capacity", head)
-        for number in range(sizes.layers)
-        for part in ("key", "value")
-    ]
-
-
-def _inputs(sizes: BertSizes) -> list[onnx.ValueInfoProto]:
-    return [
-        _tensor("ids", TensorProto.INT64, "n"),
-        _tensor("places", TensorProto.INT64, "n"),
-        _tensor("mask", TensorProto.FLOAT, "n", "capacity"),
-        *_cache(sizes, "past"),
-    ]
-
-
-def _outputs(sizes: BertSizes) -> list[onnx.ValueInfoProto]:
-    return [_tensor("vectors", TensorProto.FLOAT, "n", sizes.width), *_cache(sizes, "present")]
+    return graph.linear(hidden, weight, bias, f"{name}.projections")

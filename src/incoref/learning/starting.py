@@ -19,6 +19,7 @@ from torch import Tensor
 from incoref.errors import IncorefError
 from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
 from incoref.learning.checkpoints import load_model
+from incoref.learning.onnx_attention import head_count
 from incoref.learning.onnx_graph import PARTS, query_scale
 from incoref.learning.pretrained import pretrained_folder
 from incoref.learning.streaming import StreamingModel
@@ -74,7 +75,11 @@ def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
 
 
 def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -> None:
-    """Start a model from earlier weights, whose genres, schemes and types are the first of its own."""
+    """Start a model from earlier weights, whose genres, schemes and types are the first of its own.
+
+    Of a larger hidden layer in the clusterer, the units that weigh most are kept.
+    """
+    given = _narrowed(given, model.clusterer.sizes.hidden)
     for name, value in model.state_dict().items():
         known = given.get(name)
         grown = name.endswith(_GROWING)
@@ -86,18 +91,33 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -
     model.silence()
 
 
+def _narrowed(given: Mapping[str, Tensor], units: int) -> Mapping[str, Tensor]:
+    """The weights with at most so many hidden units in the clusterer: those whose weights in and out are largest."""
+    names = ("hidden.linear.weight", "hidden.linear.bias", "output.weight")
+    into, bias, out = (given[f"clusterer.{name}"] for name in names)
+    if len(into) <= units:
+        return given
+    weighs = out[0].abs() * into.norm(dim=1)
+    kept = weighs.topk(units).indices.sort().values
+    narrow = (into[kept], bias[kept], out[:, kept])
+    return {**given, **{f"clusterer.{name}": value for name, value in zip(names, narrow, strict=True)}}
+
+
 def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
     """The weights of an encoder's graph, under BERT's names, and the number of its heads."""
-    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    graph = onnx.load(path).graph
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
 
     def unrounded(name: str, kind: str) -> np.ndarray:
         found = stored[f"{name}.{kind}"]
         return found if found.dtype == np.float32 else found * stored[f"{name}.scale"]
 
     def matrix(name: str) -> np.ndarray:
-        return unrounded(name, "weight").T
+        evening = stored.get(f"{name}.evening", np.ones(1, np.float32))
+        weight: np.ndarray = unrounded(name, "weight") * evening[:, None]
+        return weight.T
 
-    heads = int(stored["apart"][1])
+    heads = head_count(graph)
     positions = stored["positions.table"]  # never rounded; the first token type's embedding is in them
     found = {
         "embeddings.word_embeddings.weight": unrounded("words", "table"),
@@ -109,11 +129,11 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
     layers = sum(name.endswith(".projections.weight") for name in stored)
     scale = query_scale(positions.shape[1], heads)
     for number in range(layers):
-        graph, bert = f"layer.{number}", f"encoder.layer.{number}"
+        layer, bert = f"layer.{number}", f"encoder.layer.{number}"
         joined = zip(
             PARTS,
-            np.split(matrix(f"{graph}.projections"), len(PARTS)),
-            np.split(stored[f"{graph}.projections.bias"], len(PARTS)),
+            np.split(matrix(f"{layer}.projections"), len(PARTS)),
+            np.split(stored[f"{layer}.projections.bias"], len(PARTS)),
             strict=True,
         )
         for part, weight, bias in joined:
@@ -121,11 +141,11 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
             found[f"{bert}.attention.self.{part}.weight"] = weight * times
             found[f"{bert}.attention.self.{part}.bias"] = bias * times
         for name, part in (("attention", "attention.output"), ("inner", "intermediate"), ("out", "output")):
-            found[f"{bert}.{part}.dense.weight"] = matrix(f"{graph}.{name}")
-            found[f"{bert}.{part}.dense.bias"] = stored[f"{graph}.{name}.bias"]
+            found[f"{bert}.{part}.dense.weight"] = matrix(f"{layer}.{name}")
+            found[f"{bert}.{part}.dense.bias"] = stored[f"{layer}.{name}.bias"]
         norms = {
-            "attention.output": f"{graph}.attention.norm",
-            "output": "vectors" if number == layers - 1 else graph,
+            "attention.output": f"{layer}.attention.norm",
+            "output": "vectors" if number == layers - 1 else layer,
         }
         for part, name in norms.items():
             found[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import os
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -43,7 +42,7 @@ class ServeOptions:
     trusted_proxies: str = "127.0.0.1"
     """Addresses of proxies whose word on the client's address is taken."""
     workers: int | None = None
-    """Threads that read; as many as there are processors when not given."""
+    """Threads that read; when not given, as many as the model has use for."""
     limits: Limits = field(default_factory=Limits)
     grace: float = 30
     """Seconds that the end may take."""
@@ -72,11 +71,12 @@ class ServeOptions:
 def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
     """Serve until a signal comes; ``say`` tells the address once requests are taken."""
     listener = _bound(options.host, options.port)
+    resolver = load(options.model)
     service = SessionService(
-        load(options.model),
+        resolver,
         open_store(options.store),
         options.limits,
-        workers=options.workers or _processors(),
+        workers=options.workers or resolver.model.encoder.readers,
     )
     try:
         _ = service.resolver.model.fingerprint  # read the files now, not with the first session
@@ -127,13 +127,6 @@ class _Server(uvicorn.Server):
         self._service.stop_taking()
         await asyncio.to_thread(self._service.drained, self._options.grace)
         self.should_exit = True
-
-
-def _processors() -> int:
-    """Those that this process may use, where the system tells."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _bound(host: str, port: int) -> socket.socket:

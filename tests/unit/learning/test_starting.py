@@ -9,12 +9,13 @@ import onnx
 import torch
 from onnx import numpy_helper
 
-from incoref.learning.onnx_graph import encoder_graph
+from incoref.learning.onnx_attention import cached_graph
 from incoref.learning.preparation import read
 from incoref.learning.starting import earlier_model, encoder_folder, first_encoder, take_over
-from incoref.learning.streaming import StreamingModel
+from incoref.learning.streaming import HeadSizes, StreamingModel
 from incoref.subwords import SubwordTokenizer
-from tiny_models import NAMES, SIZES, TinyModels, random_document, random_model, tokenizer
+from incoref.windows import WindowSizes
+from tiny_models import HEADS, NAMES, SIZES, TinyModels, random_document, random_model, tokenizer
 
 
 def started(folder: Path) -> StreamingModel:
@@ -35,7 +36,7 @@ def test_a_model_folder_in_full_precision_gives_the_model_back(tiny: TinyModels)
 
 
 def test_a_rounded_model_exported_again_is_the_same(tiny: TinyModels) -> None:
-    graphs = [onnx.load(tiny.int8 / "encoder.onnx"), encoder_graph(started(tiny.int8).encoder, quantise=True)]
+    graphs = [onnx.load(tiny.int8 / "encoder.onnx"), cached_graph(started(tiny.int8).encoder, quantise=True)]
     first, again = ({t.name: numpy_helper.to_array(t) for t in graph.graph.initializer} for graph in graphs)
     assert first.keys() == again.keys()
     rounded = [name for name, value in first.items() if value.dtype == np.int8]
@@ -44,6 +45,32 @@ def test_a_rounded_model_exported_again_is_the_same(tiny: TinyModels) -> None:
         np.testing.assert_array_equal(again[name], first[name], err_msg=name)
     for name in first.keys() - rounded:
         np.testing.assert_allclose(again[name], first[name], rtol=1e-5, err_msg=name)
+
+
+def test_a_model_that_reads_blocks_alone_gives_the_model_back(tiny: TinyModels) -> None:
+    alone = WindowSizes(SIZES.size, SIZES.tail, cache=False)
+    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer()), alone)
+    with torch.no_grad():
+        expected = tiny.torch.word_vectors(reading)
+        for name, most in (("fp32", 1e-5), ("int8", 0.05)):
+            error = started(tiny.alone[name].folder).word_vectors(reading) - expected
+            assert error.norm() < most * expected.norm(), name
+
+
+def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyModels) -> None:
+    _, weights = earlier_model(tiny.fp32)
+    out = weights["clusterer.output.weight"]
+    out[:] = 0.01
+    out[0, [3, 5, 20]] = torch.tensor([2.0, -3.0, 4.0])
+    torch.manual_seed(1)
+    sizes = HeadSizes(**{**HEADS.model_dump(), "clusterer_hidden": 3})
+    model = StreamingModel(random_model().encoder, NAMES, sizes)
+    take_over(model, weights, tiny.fp32)
+    found = model.clusterer
+    assert found.output.weight.tolist() == [[2.0, -3.0, 4.0]]
+    rows = [3, 5, 20]
+    torch.testing.assert_close(found.hidden.linear.weight.detach(), weights["clusterer.hidden.linear.weight"][rows])
+    torch.testing.assert_close(found.hidden.linear.bias.detach(), weights["clusterer.hidden.linear.bias"][rows])
 
 
 def test_an_encoder_can_come_from_a_model_folder(tiny: TinyModels) -> None:

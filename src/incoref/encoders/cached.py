@@ -1,7 +1,7 @@
-"""The encoder at run time: sub-words of a block in, their vectors out, with keys and values of the window cached.
+"""An encoder whose blocks attend to those before them, by keys and values of the window that are cached.
 
-Runs ``encoder.onnx`` in ONNX Runtime. The state is a value: it can be kept, copied for nothing and gone back to.
-States share their cache's memory as long as only one of them goes on; a second one that does gets a copy.
+The state is a value: it can be kept, copied for nothing and gone back to. States share their cache's memory as long
+as only one of them goes on; a second one that does gets a copy.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import is_
-from pathlib import Path
 from threading import Lock
 from typing import Any
 from weakref import finalize
@@ -18,11 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import onnxruntime
 
-from incoref.errors import IncorefError
+from incoref.encoders.runtime import Floats, Ints, processors
 from incoref.windows import WindowSizes, kept_tail
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 _CAPACITY_STEP = 128
 _HIDDEN = np.float32(-1e9)
@@ -31,16 +27,9 @@ _HIDDEN = np.float32(-1e9)
 class _Graph:
     """``encoder.onnx`` in ONNX Runtime, and what it says of itself."""
 
-    def __init__(self, path: Path, threads: int) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        try:
-            self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime raises classes of its own that share no base
-            raise IncorefError(f"{path}: ONNX Runtime can't load this encoder: {error}") from error
-        inputs = {item.name: item for item in self.session.get_inputs()}
+    def __init__(self, session: onnxruntime.InferenceSession) -> None:
+        self.session = session
+        inputs = {item.name: item for item in session.get_inputs()}
         self.past = [name for name in inputs if name.startswith("past.")]
         heads, _, width = inputs[self.past[0]].shape
         self.heads, self.head_width = int(heads), int(width)
@@ -128,9 +117,9 @@ class _Cache:
 class EncoderState:
     """The open window: its blocks' sub-words, and their keys and values."""
 
-    blocks: tuple[Ints, ...]
-    cache: _Cache
-    used: int
+    blocks: tuple[Ints, ...] = ()
+    cache: _Cache | None = None
+    used: int = 0
     """Places of the cache that belong to this state."""
     opened: int = 0
     """How many of the blocks were read in the one pass that opened the window; the others came one by one."""
@@ -138,27 +127,29 @@ class EncoderState:
     @property
     def nbytes(self) -> int:
         """Memory that the state holds on to."""
-        return int(self.cache.values.nbytes) + sum(block.nbytes for block in self.blocks)
+        values = 0 if self.cache is None else int(self.cache.values.nbytes)
+        return values + sum(block.nbytes for block in self.blocks)
 
 
-class Encoder:
-    def __init__(self, path: Path, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> None:
-        self._graph = _Graph(path, threads)
+class CachedEncoder:
+    def __init__(
+        self, session: onnxruntime.InferenceSession, sizes: WindowSizes, start_symbol: int, threads: int = 1
+    ) -> None:
+        self._graph = _Graph(session)
         self.sizes, self.start_symbol = sizes, start_symbol
-        self._empty = _Cache(self._graph, 0)
+        self.readers = max(1, processors() // threads)
 
     def start(self) -> EncoderState:
-        return EncoderState((), self._empty, 0)
+        return EncoderState()
 
     def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it."""
-        if len(block) > self.sizes.longest_block:
-            raise ValueError(f"a block of {len(block)} sub-words; at most {self.sizes.longest_block} fit")
+        self.sizes.check(len(block))
         lengths = [len(b) for b in state.blocks]
         if not self.sizes.fits(lengths, len(block)):
             kept = kept_tail(lengths, len(block), self.sizes)
             return self._open(state.blocks[len(lengths) - kept :], block)
-        if not state.blocks:
+        if state.cache is None:
             return self._open((), block)
         cache = state.cache.claim(state.used, len(block))
         vectors = cache.run([block], state.used)
@@ -166,14 +157,15 @@ class Encoder:
 
     def packed(self, state: EncoderState) -> EncoderState:
         """What must be kept to go back to a state, without its keys and values."""
-        return EncoderState(state.blocks, self._empty, 0, state.opened)
+        return EncoderState(state.blocks, opened=state.opened)
 
     def unpacked(self, packed: EncoderState, later: EncoderState) -> EncoderState:
         """A state to go on from: with the cache of a later one, if that is of the same window, else rebuilt."""
         blocks = packed.blocks
+        if not blocks:
+            return self.start()
         if packed.opened == later.opened and all(map(is_, blocks, later.blocks)) and len(blocks) <= len(later.blocks):
-            used = 1 + sum(map(len, blocks)) if blocks else 0
-            return EncoderState(blocks, later.cache, used, packed.opened)
+            return EncoderState(blocks, later.cache, 1 + sum(map(len, blocks)), packed.opened)
         return self.rebuilt(blocks, packed.opened)
 
     def rebuilt(self, blocks: Sequence[Ints], opened: int = 1) -> EncoderState:

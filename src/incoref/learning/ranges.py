@@ -1,0 +1,79 @@
+"""What goes into an encoder's linear layers: the least and the greatest number of each column, while texts are read.
+
+Int8 needs a scale for them. One that is known before makes a block's vectors independent of what is read with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from incoref.learning.blockcausal import BlockCausalEncoder
+from incoref.learning.onnx_graph import Range
+from incoref.learning.preparation import read
+from incoref.learning.streaming import StreamingModel
+from incoref.subwords import SubwordTokenizer
+from incoref.types import Document
+from incoref.windows import WindowSizes
+
+_LAYERS = {
+    "attention.self.query": "projections",
+    "attention.output.dense": "attention",
+    "intermediate.dense": "inner",
+    "output.dense": "out",
+}
+"""Names of linear layers in the encoder, and in its graph. Keys and values take the same input as queries."""
+
+_UNEVEN = (".projections", ".inner", ".out")
+"""Where a few columns are many times larger than all others: after a layer norm, and after the inner layer."""
+
+
+def input_ranges(
+    model: StreamingModel, documents: Iterable[Document], tokenizer: SubwordTokenizer, sizes: WindowSizes
+) -> dict[str, Range]:
+    """The range of what goes into each linear layer of the encoder, by its name in the graph."""
+    found: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def watch(name: str) -> Any:
+        def before(_: nn.Module, given: tuple[Tensor, ...]) -> None:
+            low, high = found.get(name) or 2 * (torch.zeros(given[0].shape[1]),)
+            found[name] = torch.minimum(low, given[0].amin(dim=0)), torch.maximum(high, given[0].amax(dim=0))
+
+        return before
+
+    hooks = [
+        layer.get_submodule(inside).register_forward_pre_hook(watch(f"layer.{number}.{name}"))
+        for number, layer in enumerate(model.encoder.layers)
+        for inside, name in _LAYERS.items()
+    ]
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for document in documents:
+                model.word_vectors(read(document, tokenizer, sizes))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {
+        name: Range(low.numpy(), high.numpy(), uneven=name.endswith(_UNEVEN)) for name, (low, high) in found.items()
+    }
+
+
+def evened(encoder: BlockCausalEncoder, ranges: Mapping[str, Range]) -> tuple[BlockCausalEncoder, dict[str, Range]]:
+    """The same encoder with other weights: what attention gathers has columns of like size, at no cost in time."""
+    twin, found = deepcopy(encoder), dict(ranges)
+    for number, layer in enumerate(twin.layers):
+        name = f"layer.{number}.attention"
+        value, out = layer.attention.self.value, layer.attention.output.dense
+        factors = ranges[name].factors(out.weight.detach().T.numpy())
+        found[name] = ranges[name].divided(factors)
+        columns = torch.from_numpy(factors)
+        with torch.no_grad():
+            value.weight.div_(columns[:, None])
+            value.bias.div_(columns)
+            out.weight.mul_(columns)
+    return twin, found
