@@ -115,19 +115,19 @@ class TinyModels:
 
     @cached_property
     def fp32(self) -> Path:
-        export(self.checkpoint, self._folder / "fp32", name="tiny", quantise=False)
+        export([self.checkpoint], self._folder / "fp32", name="tiny", quantise=False)
         return self._folder / "fp32"
 
     @cached_property
     def int8(self) -> Path:
-        export(self.checkpoint, self._folder / "int8", name="tiny", quantise=True)
+        export([self.checkpoint], self._folder / "int8", name="tiny", quantise=True)
         return self._folder / "int8"
 
     @cached_property
     def alone(self) -> dict[str, Model]:
         """The exports of the one that reads every block alone, by precision."""
         for name, quantise in (("fp32", False), ("int8", True)):
-            export(self.alone_checkpoint, self._folder / f"alone-{name}", name="tiny", quantise=quantise)
+            export([self.alone_checkpoint], self._folder / f"alone-{name}", name="tiny", quantise=quantise)
         return {name: Model.load(self._folder / f"alone-{name}") for name in ("fp32", "int8")}
 
     @cached_property

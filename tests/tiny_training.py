@@ -72,6 +72,7 @@ STREAMING = """
 types = ["person", "place"]
 
 [encoder]
+cache = true
 path = "encoder"
 window = 48
 tail = 14

@@ -59,7 +59,7 @@ def trained(documents: list[Document], checkpoint: Path) -> list[Clusters]:
 
 
 def exported(documents: list[Document], checkpoint: Path, folder: Path, quantise: bool) -> list[Clusters]:
-    export(checkpoint, folder, name="exported", quantise=quantise)
+    export([checkpoint], folder, name="exported", quantise=quantise)
     model = Model.load(folder)
     found = (predict_document(model, document) for document in documents)
     return [[[mention.tokens for mention in entity.mentions] for entity in text.entities] for text in found]

@@ -73,5 +73,5 @@ def exported(run: Path) -> Model:
     if not (place / "golden.json").is_file():
         from incoref.learning.export import export
 
-        export(run / "best", place, name=run.name, quantise=False)
+        export([run / "best"], place, name=run.name, quantise=False)
     return Model.load(place)

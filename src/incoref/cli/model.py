@@ -138,7 +138,15 @@ def selftest(model: ModelFolder = None) -> None:
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A training run's folder, or a checkpoint in it.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="A training run's folder, or a checkpoint in it; of several that started from the same model, the "
+            "mean of the weights is taken.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The model folder to make.")],
     name: Annotated[str, typer.Option("--name", help="The model's name.")] = "incoref-en",
     calibrate: Annotated[
@@ -160,7 +168,7 @@ def export(
     from incoref.learning.config import Configuration
     from incoref.learning.export import export as write
 
-    trained = run / "best" if (run / "best").is_dir() else run
+    trained = [run / "best" if (run / "best").is_dir() else run for run in runs]
     development = Configuration.read(calibrate).dev if calibrate else ()
     calibration = write(trained, out, name=name, quantise=not fp32, development=development)
     size = sum(path.stat().st_size for path in out.iterdir()) / 1e6

@@ -17,7 +17,7 @@ from incoref.encoders.runtime import Floats, Ints, processors
 from incoref.encoders.together import Together
 from incoref.windows import WindowSizes
 
-_SHORTEST_LINE = 32
+_SHORTEST_LINE = 16
 _MOST_ROWS = 128
 """Sub-words in one call of several blocks: more make it no cheaper, only longer."""
 _COMPANY = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,22 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
         weights |= {name: value for name, value in model.state_dict().items() if name.startswith(_VOTES)}
     model.load_state_dict(weights)
     return model.eval(), config
+
+
+def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
+    """The model whose weights are the mean of those in several folders; the configuration is the first one's.
+
+    Makes sense for runs that started from the same model.
+    """
+    model, config = load_model(folders[0])
+    found = [model, *(load_model(folder)[0] for folder in folders[1:])]
+    for folder, other in zip(folders, found, strict=True):
+        shapes = ({name: value.shape for name, value in m.state_dict().items()} for m in (model, other))
+        if other.names != model.names or next(shapes) != next(shapes):
+            raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
+    weights = [other.state_dict() for other in found]
+    model.load_state_dict({name: torch.stack([w[name] for w in weights]).mean(dim=0) for name in weights[0]})
+    return model, config
 
 
 def save_run(

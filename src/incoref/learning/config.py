@@ -72,7 +72,7 @@ class EncoderConfig(_Section):
         96, ge=0, description="Sub-words of the last window kept as context when a new one starts. Streaming."
     )
     cache: bool = Field(
-        True, description="Whether a block attends to those before it; else it is read alone. Streaming."
+        False, description="Whether a block attends to those before it; else it is read alone. Streaming."
     )
 
     @property
@@ -89,7 +89,9 @@ class HeadsConfig(_Section):
     feature: int = Field(20, description="Size of a feature's embedding.")
     detector_hidden: int = Field(1000, description="Hidden layer of the action scorer.")
     projection: int = Field(256, description="Size of a span's vector.")
-    clusterer_hidden: int = Field(512, description="Hidden layer of the cluster scorer.")
+    clusterer_hidden: int = Field(
+        192, description="Hidden layer of the cluster scorer; of a larger one in start, the best part is kept."
+    )
     new_hidden: int = Field(64, description="Hidden layer of the score of a new entity.")
     dropout: float = Field(0.3, ge=0, lt=1, description="Dropout in both scorers.")
     without: tuple[str, ...] = Field(

@@ -12,7 +12,7 @@ import onnx
 from safetensors.numpy import save_file
 
 from incoref.learning.calibration import Calibration, calibrate
-from incoref.learning.checkpoints import load_model
+from incoref.learning.checkpoints import load_mean
 from incoref.learning.config import CorpusConfig
 from incoref.learning.data import load
 from incoref.learning.golden import golden_documents, write_golden
@@ -24,11 +24,14 @@ from incoref.subwords import SubwordTokenizer
 
 
 def export(
-    trained: Path, out: Path, *, name: str, quantise: bool = True, development: Sequence[CorpusConfig] = ()
+    trained: Sequence[Path], out: Path, *, name: str, quantise: bool = True, development: Sequence[CorpusConfig] = ()
 ) -> Calibration | None:
-    """Write the model folder of a checkpoint (a run's ``best``), its temperatures fitted on development corpora."""
-    model, config = load_model(trained)
-    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained / "tokenizer.json")
+    """Write the model folder of a checkpoint (a run's ``best``), or of the mean of several.
+
+    Its temperatures are fitted on development corpora, if there are any.
+    """
+    model, config = load_mean(trained)
+    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained[0] / "tokenizer.json")
     corpora = [(load(corpus), corpus.scheme) for corpus in development]
     calibration = calibrate(model, corpora, tokenizer, sizes) if corpora else None
     out.mkdir(parents=True, exist_ok=True)
@@ -44,7 +47,7 @@ def export(
     precision = np.float16 if quantise else np.float32
     heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
     save_file(heads, out / "head.safetensors")
-    shutil.copy(trained / "tokenizer.json", out / "tokenizer.json")
+    shutil.copy(trained[0] / "tokenizer.json", out / "tokenizer.json")
     described = ModelConfig(
         name=name,
         names=model.names,

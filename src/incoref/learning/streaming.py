@@ -36,7 +36,7 @@ class HeadSizes:
     feature: int = 20
     detector_hidden: int = 1000
     projection: int = 256
-    clusterer_hidden: int = 512
+    clusterer_hidden: int = 192
     new_hidden: int = 64
     dropout: float = 0.3
     without: tuple[str, ...] = ()
