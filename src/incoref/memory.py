@@ -59,6 +59,12 @@ class EntityMemory:
         """Mentions of each entity, (entities,)."""
         return self._counts[: self._length]
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        arrays = (self._means, self._shares, self._type_scores, self._counts)
+        return sum(array.nbytes for array in arrays) + self.facts.nbytes
+
     def copy(self, room: int = 0) -> EntityMemory:
         """The same entities, with room for so many new ones."""
         twin = EntityMemory.__new__(EntityMemory)

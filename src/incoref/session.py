@@ -119,8 +119,9 @@ class Session:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the session's vectors, keys and values take; forks share it."""
-        return self._state.model.encoder.nbytes + self._state.memory.means.nbytes
+        """About how much memory the session takes beside its text, its undo steps included; forks share it."""
+        states = (self._state, *self._undo)
+        return self._state.model.encoder.nbytes + sum(state.memory.nbytes for state in states)
 
     @property
     def entities(self) -> list[Entity]:

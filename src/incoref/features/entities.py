@@ -5,6 +5,7 @@ The one implementation for training, evaluation and running. Knows words, not ve
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -78,6 +79,12 @@ class EntityFacts:
 
     def __len__(self) -> int:
         return int(self.numbers.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes; copies share strings and sets, but not the tables of them."""
+        tables = (self._strings, self._heads, self._words, self._speakers, self._names)
+        return self.numbers.nbytes + sum(map(sys.getsizeof, (*tables, self._contents)))
 
     def copy(self) -> EntityFacts:
         twin = EntityFacts.__new__(EntityFacts)
