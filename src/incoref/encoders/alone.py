@@ -20,7 +20,7 @@ from incoref.windows import WindowSizes
 _SHORTEST_LINE = 16
 _MOST_ROWS = 128
 """Sub-words in one call of several blocks: more make it no cheaper, only longer."""
-_COMPANY = 4
+_COMPANY = 3
 """Threads for each call that can run, so that some wait, and go together, while it does."""
 
 
