@@ -18,7 +18,7 @@ from incoref.encoders.together import Together
 from incoref.windows import WindowSizes
 
 _SHORTEST_LINE = 16
-_MOST_ROWS = 128
+_MOST_ROWS = 64
 """Sub-words in one call of several blocks: more make it no cheaper, only longer."""
 _COMPANY = 3
 """Threads for each call that can run, so that some wait, and go together, while it does."""
