@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from incoref.learning.checkpoints import load_weights, weights_of
+from incoref.learning.checkpoints import load_weights, mean_weights, weights_of
 
 
 def start_average(model: nn.Module) -> dict[str, Tensor]:
@@ -68,8 +68,7 @@ class EpochWeights:
 
     def mean(self, scores: Sequence[float]) -> dict[str, Tensor]:
         """The mean of the chosen epochs' weights."""
-        stored = [load_file(self._file(epoch)) for epoch in self.chosen(scores)]
-        return {name: torch.stack([weights[name] for weights in stored]).mean(dim=0) for name in stored[0]}
+        return mean_weights([load_file(self._file(epoch)) for epoch in self.chosen(scores)])
 
     def _file(self, epoch: int) -> Path:
         return self._folder / f"{epoch}.safetensors"

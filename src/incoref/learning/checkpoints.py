@@ -79,9 +79,13 @@ def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
         shapes = ({name: value.shape for name, value in m.state_dict().items()} for m in (model, other))
         if other.names != model.names or next(shapes) != next(shapes):
             raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
-    weights = [other.state_dict() for other in found]
-    model.load_state_dict({name: torch.stack([w[name] for w in weights]).mean(dim=0) for name in weights[0]})
+    model.load_state_dict(mean_weights([other.state_dict() for other in found]))
     return model, config
+
+
+def mean_weights(weights: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several models' weights, all of the same names."""
+    return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}
 
 
 def save_run(

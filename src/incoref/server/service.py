@@ -314,11 +314,12 @@ class SessionService:
     def _hold(self, id: str, live: LiveSession) -> None:
         """Keep a session ready; those used longest ago are let go when there is too little memory for all."""
         gone = []
+        size = live.session.nbytes
         with self._lock:
             self._held[id] = live
             self._held.move_to_end(id)
-            self._bytes += live.session.nbytes - self._held_bytes.get(id, 0)
-            self._held_bytes[id] = live.session.nbytes
+            self._bytes += size - self._held_bytes.get(id, 0)
+            self._held_bytes[id] = size
             while len(self._held) > 1 and self._bytes > self.limits.memory:
                 oldest, let_go = self._held.popitem(last=False)
                 self._bytes -= self._held_bytes.pop(oldest)
