@@ -111,9 +111,9 @@ def redis_server(folder: Path) -> Iterator[str]:
 
 
 class Server:
-    def __init__(self, store: str, workers: int) -> None:
+    def __init__(self, store: str, workers: int | None) -> None:
         command = [sys.executable, "-m", "incoref", "serve", "--port", "0", "--log-level", "warning"]
-        command += ["--store", store, "--workers", str(workers)]
+        command += ["--store", store, *(() if workers is None else ("--workers", str(workers)))]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         found = re.search(r"http://(\S+):(\d+)", self.process.stdout.readline())
@@ -276,14 +276,14 @@ def main() -> None:
     parser.add_argument("--more-rounds", type=int, default=0, help="of the server alone, for its memory")
     parser.add_argument("--redis", action="store_true", help="sessions in a Redis of our own instead of SQLite")
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--workers", type=int, help="of the server; as many as cores when not given")
+    parser.add_argument("--workers", type=int, help="of the server; its own choice when not given")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and with it the server
     threads = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="serving") as name, ExitStack() as stack:
         folder = Path(name)
         store = stack.enter_context(redis_server(folder)) if arguments.redis else f"sqlite:{folder / 'sessions.db'}"
-        server = Server(store, arguments.workers or threads)
+        server = Server(store, arguments.workers)
         try:
             benchmark = Benchmark(arguments.folder, arguments.sessions, server, arguments.clients, threads)
             asyncio.run(benchmark.run(arguments.rounds, arguments.slow_rounds, arguments.more_rounds))

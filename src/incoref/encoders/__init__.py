@@ -22,8 +22,13 @@ class Encoder(Protocol):
     """Has no state of its own; serves many texts, from many threads."""
 
     @property
+    def calls(self) -> int:
+        """Blocks that it reads at once, each for itself."""
+        ...
+
+    @property
     def readers(self) -> int:
-        """Threads that may usefully read at once."""
+        """Threads that may usefully read at once, when much is to be read."""
         ...
 
     def start(self) -> EncoderState:

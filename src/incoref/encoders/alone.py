@@ -27,9 +27,9 @@ _COMPANY = 3
 class AloneEncoder:
     def __init__(self, session: onnxruntime.InferenceSession, sizes: WindowSizes, threads: int = 1) -> None:
         self._session, self.sizes = session, sizes
-        calls = max(1, processors() // threads)
-        self._together = Together(self.vectors, calls, _MOST_ROWS)
-        self.readers = calls * _COMPANY
+        self.calls = max(1, processors() // threads)
+        self.readers = self.calls * _COMPANY
+        self._together = Together(self.vectors, self.calls, _MOST_ROWS)
 
     def start(self) -> EncoderState:
         return EncoderState()

@@ -137,7 +137,7 @@ class CachedEncoder:
     ) -> None:
         self._graph = _Graph(session)
         self.sizes, self.start_symbol = sizes, start_symbol
-        self.readers = max(1, processors() // threads)
+        self.calls = self.readers = max(1, processors() // threads)
 
     def start(self) -> EncoderState:
         return EncoderState()

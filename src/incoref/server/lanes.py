@@ -1,6 +1,8 @@
 """Work in lanes on one pool of threads: a lane's tasks are done one after the other, in order; lanes in parallel.
 
-Lanes take turns, so that a long queue in one holds up no other. Queues are bounded. Knows nothing of the work.
+Lanes take turns, so that a long queue in one holds up no other. Queues are bounded. While little waits, only the
+usual number of tasks runs at once, which ends each of them soonest; when much does, more, for what they can do
+together. Knows nothing of the work.
 """
 
 from __future__ import annotations
@@ -26,9 +28,14 @@ class QueueFull(IncorefError):
 
 
 class Lanes:
-    def __init__(self, workers: int, most: int, most_of_lane: int) -> None:
+    def __init__(self, workers: int, most: int, most_of_lane: int, usual: int | None = None) -> None:
+        """At most ``workers`` tasks at once, but only ``usual`` as long as there are fewer tasks than workers."""
         self._pool = ThreadPoolExecutor(workers, "incoref")
+        self._workers, self._usual = workers, min(workers, usual or workers)
         self._most, self._most_of_lane = most, most_of_lane
+        self._ready: deque[str] = deque()  # lanes whose next task can begin, in order
+        self._running = 0
+        self._closed = False
         self._lanes: dict[str, deque[_Task]] = {}  # a lane is there while something of it waits or runs
         self._changed = Condition()
         self._waiting = 0
@@ -50,7 +57,7 @@ class Lanes:
             self._waiting += 1
             if tasks is None:
                 self._lanes[lane] = deque([(future, work)])
-                self._pool.submit(self._do_next, lane)
+                self._begin(lane)
             else:
                 tasks.append((future, work))
         return future
@@ -63,10 +70,19 @@ class Lanes:
     def close(self) -> None:
         """What has not begun is cancelled; waits for what has."""
         with self._changed:
+            self._closed = True
             for tasks in self._lanes.values():
                 for future, _ in tasks:
                     future.cancel()
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _begin(self, *ready: str) -> None:
+        """Begin what may begin, now that these lanes are ready. Called with the lock held."""
+        self._ready.extend(ready)
+        crowded = self._running + len(self._ready) >= self._workers
+        while self._ready and self._running < (self._workers if crowded else self._usual) and not self._closed:
+            self._running += 1
+            self._pool.submit(self._do_next, self._ready.popleft())
 
     def _do_next(self, lane: str) -> None:
         with self._changed:
@@ -82,8 +98,10 @@ class Lanes:
                     future.set_result(result)
         finally:
             with self._changed:
+                self._running -= 1
                 if self._lanes[lane]:
-                    self._pool.submit(self._do_next, lane)
+                    self._begin(lane)
                 else:
                     del self._lanes[lane]
+                    self._begin()
                 self._changed.notify_all()

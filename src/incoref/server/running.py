@@ -77,6 +77,7 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
         open_store(options.store),
         options.limits,
         workers=options.workers or resolver.model.encoder.readers,
+        usual_workers=resolver.model.encoder.calls,
     )
     try:
         _ = service.resolver.model.fingerprint  # read the files now, not with the first session

@@ -44,6 +44,7 @@ class SessionService:
         limits: Limits | None = None,
         *,
         workers: int = 1,
+        usual_workers: int | None = None,
         snapshot_every: int = 50,
         metrics: Metrics | None = None,
         clock: Callable[[], float] = time.time,
@@ -51,7 +52,7 @@ class SessionService:
         self.resolver, self.store, self.limits = resolver, store, limits or Limits()
         self.metrics = metrics or Metrics()
         self._clock = clock
-        self._lanes = Lanes(workers, self.limits.waiting, self.limits.session_waiting)
+        self._lanes = Lanes(workers, self.limits.waiting, self.limits.session_waiting, usual_workers)
         self._workers = workers
         self._snapshot_records, self._snapshot_sentences = snapshot_every, 6 * snapshot_every
         self._held: OrderedDict[str, LiveSession] = OrderedDict()  # the one used longest ago first
