@@ -24,7 +24,7 @@ from incoref import corpora
 from incoref.features import PAIR_FEATURES
 from incoref.model import BlockResult, ReadingState
 from incoref.modelfile import Model, ModelState, word_means
-from incoref.subwords import Subwords, Utterance, joined, utterances_of
+from incoref.subwords import WRITING, WRITINGS, Subwords, Utterance, joined, utterances_of
 
 Block = list[tuple[Utterance, Subwords]]
 
@@ -86,6 +86,7 @@ class Plain:
         import torch
         from transformers import BertConfig, BertModel
 
+        from incoref.learning.blockcausal import WRITING_TABLE
         from incoref.learning.checkpoints import load_model
 
         torch.set_num_threads(1)
@@ -100,9 +101,13 @@ class Plain:
             intermediate_size=sizes.inner,
             max_position_embeddings=sizes.positions,
             layer_norm_eps=sizes.epsilon,
+            type_vocab_size=WRITINGS,
         )
         self.bert = BertModel(config, add_pooling_layer=False).eval()
-        self.bert.load_state_dict(self.model.encoder.state_dict(), strict=False)
+        weights = self.model.encoder.state_dict()
+        types = "embeddings.token_type_embeddings.weight"  # here, types of tokens are the ways to write them
+        writings = weights.get(WRITING_TABLE, torch.zeros(WRITINGS, 1))
+        self.bert.load_state_dict({**weights, types: weights[types][0] + writings}, strict=False)
 
     def encode(self, window: Sequence[np.ndarray]) -> np.ndarray:
         """Vectors of a whole window of blocks; the caller keeps the last block's."""
@@ -111,7 +116,9 @@ class Plain:
         ids = torch.from_numpy(np.concatenate(window))
         mask = torch.zeros(len(ids), len(ids)).masked_fill(number[:, None] < number[None, :], -torch.inf)
         with torch.inference_mode():
-            found = self.bert(input_ids=ids[None], attention_mask=mask[None, None]).last_hidden_state[0]
+            found = self.bert(
+                input_ids=ids[None] % WRITING, token_type_ids=ids[None] // WRITING, attention_mask=mask[None, None]
+            ).last_hidden_state[0]
         return np.asarray(found)
 
     def decide(self, vectors: np.ndarray, result: BlockResult, state: ReadingState, classes: dict[str, int]) -> None:

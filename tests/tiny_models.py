@@ -15,7 +15,7 @@ import torch
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
+from incoref.learning.blockcausal import WRITING_TABLE, BertSizes, BlockCausalEncoder
 from incoref.learning.checkpoints import load_model, save_model
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig
 from incoref.learning.export import export
@@ -55,11 +55,17 @@ def tokenizer() -> Tokenizer:
     return made
 
 
-def random_model(seed: int = 3, names: HeadNames = NAMES) -> StreamingModel:
+def random_model(seed: int = 3, names: HeadNames = NAMES, capitals: bool = False) -> StreamingModel:
     """Two layers, width 32; random heads whose scores are spread so that every action and both choices happen."""
     torch.manual_seed(seed)
     sizes = BertSizes(
-        vocabulary=tokenizer().get_vocab_size(), width=32, layers=2, heads=4, inner=64, positions=LONG.size
+        vocabulary=tokenizer().get_vocab_size(),
+        width=32,
+        layers=2,
+        heads=4,
+        inner=64,
+        positions=LONG.size,
+        capitals=capitals,
     )
     model = StreamingModel(BlockCausalEncoder(sizes), names, HeadSizes(**HEADS.model_dump())).eval()
     text = random_document(12, seed)
@@ -69,7 +75,9 @@ def random_model(seed: int = 3, names: HeadNames = NAMES) -> StreamingModel:
     assert new is not None
     with torch.no_grad():
         for name, value in model.named_parameters():
-            if "LayerNorm" not in name and not name.startswith("encoder.embeddings"):
+            if name.endswith(WRITING_TABLE):
+                value[1:].normal_()
+            elif "LayerNorm" not in name and not name.startswith("encoder.embeddings"):
                 value.normal_(0, 0.2)
         scores = model.scores(model.word_vectors(reading), annotation, 0)
         assert isinstance(scores.new, torch.Tensor)
@@ -92,26 +100,30 @@ class TinyModels:
 
     @cached_property
     def checkpoint(self) -> Path:
-        return self._checkpoint("checkpoint", cache=True)
+        return self._checkpoint("checkpoint", cache=True, capitals=False)
 
     @cached_property
     def alone_checkpoint(self) -> Path:
-        """The same, but reading every block alone."""
-        return self._checkpoint("alone", cache=False)
+        """One that reads every block alone, and is told which words have capitals."""
+        return self._checkpoint("alone", cache=False, capitals=True)
 
-    def _checkpoint(self, name: str, cache: bool) -> Path:
+    def _checkpoint(self, name: str, cache: bool, capitals: bool) -> Path:
         source = self._folder / f"{name}-pretrained"
         source.mkdir()
         tokenizer().save(str(source / "tokenizer.json"))
         corpus = CorpusConfig(path=self._folder / "none")
-        encoder = EncoderConfig(path=source, window=SIZES.size, tail=SIZES.tail, cache=cache)
+        encoder = EncoderConfig(path=source, window=SIZES.size, tail=SIZES.tail, cache=cache, capitals=capitals)
         config = Configuration(encoder=encoder, heads=HEADS, train=(corpus,), dev=(corpus,), types=NAMES.types)
-        save_model(self._folder / name, random_model(), config, NAMES)
+        save_model(self._folder / name, random_model(capitals=capitals), config, NAMES)
         return self._folder / name
 
     @cached_property
     def torch(self) -> StreamingModel:
         return load_model(self.checkpoint)[0]
+
+    @cached_property
+    def alone_torch(self) -> StreamingModel:
+        return load_model(self.alone_checkpoint)[0]
 
     @cached_property
     def fp32(self) -> Path:

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from incoref.features import MentionFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,12 @@ class EntityRow:
     strings: frozenset[str]
     heads: frozenset[str]
     contents: tuple[frozenset[str], ...]
+    names: frozenset[str] = frozenset()
+    """Words of its names."""
+    genders: int = 0
+    """What it has been called, as bits."""
+    opened: bool = False
+    """Whether the latest mention is the first one of its sentence."""
 
     def merged(self, other: EntityRow) -> EntityRow:
         """The facts of two entities that turn out to be one."""
@@ -50,14 +59,19 @@ class EntityRow:
             strings=self.strings | other.strings,
             heads=self.heads | other.heads,
             contents=tuple(dict.fromkeys((*self.contents, *other.contents))),
+            names=self.names | other.names,
+            genders=self.genders | other.genders,
+            opened=latest.opened,
         )
 
-    def called(self, string: str, head: str, content: Set[str]) -> EntityRow:
+    def called(self, name: MentionFacts) -> EntityRow:
         """The facts once the entity is known by a name, though nobody has said it yet."""
-        contents = (*self.contents, frozenset(content)) if content else self.contents
+        contents = (*self.contents, name.content) if name.content else self.contents
         return replace(
             self,
-            strings=self.strings | {string},
-            heads=self.heads | {head},
+            strings=self.strings | {name.string},
+            heads=self.heads | {name.head},
             contents=tuple(dict.fromkeys(contents)),
+            names=self.names | name.name,
+            genders=self.genders | name.gender,
         )

@@ -148,18 +148,20 @@ class ClusterScorer:
         hidden = weights["hidden.linear.weight"].T
         mention, entity, of_both, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
         self.mention, self.entity = np.ascontiguousarray(mention), np.ascontiguousarray(entity)
-        names = (*PAIR_FEATURES, *constant_features)
+        known = {name: n for name, n in PAIR_FEATURES.items() if f"pair_features.tables.{name}.weight" in weights}
+        self.pair_features = [number for number, name in enumerate(PAIR_FEATURES) if name in known]
+        names = (*known, *constant_features)
         size = len(by_feature) // len(names)
         tables = {
             name: weights[f"pair_features.tables.{name}.weight"] @ by_feature[i * size : (i + 1) * size]
             for i, name in enumerate(names)
         }
         # What is left per pair in one product: of the vectors' element-wise product, and of ones in classes' places.
-        pair = np.concatenate([of_both, *(tables[name] for name in PAIR_FEATURES)])
+        pair = np.concatenate([of_both, *(tables[name] for name in known)])
         self.of_pairs, self.pair = product(pair), len(pair)
-        self.pair_places = self.size + np.cumsum([0, *PAIR_FEATURES.values()])[:-1, None]
+        self.pair_places = self.size + np.cumsum([0, *known.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
-        votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in PAIR_FEATURES.items()]
+        votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in known.items()]
         self.votes = np.concatenate(votes)  # models of before have none
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
@@ -200,7 +202,7 @@ class ClusterScorer:
         if len(memory):
             pairs = np.zeros((len(memory), self.pair), np.float32)
             np.multiply(memory.means, span, out=pairs[:, : self.size])
-            places = classes + self.pair_places
+            places = classes[self.pair_features] + self.pair_places
             pairs[np.arange(len(memory)), places] = 1
             hidden = self.of_pairs(pairs)
             hidden += memory.shares

@@ -25,7 +25,7 @@ from incoref.products import Floats, ThreadedProduct
 from incoref.subwords import NO_WORD, Subwords, SubwordTokenizer, Utterance, blocks_of, joined
 from incoref.windows import WindowSizes
 
-FORMAT = 1
+FORMAT = 2
 DEFAULT_MODEL = Path(__file__).parent / "models" / "en"
 
 
@@ -40,6 +40,8 @@ class ModelConfig:
     k: int = 1
     """Sentences in a block that the model was trained for."""
     description: str = ""
+    capitals: bool = False
+    """Whether the encoder is told how words are written; since format 2."""
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -53,6 +55,7 @@ class ModelConfig:
             temperatures=Temperatures(**data["temperatures"]),
             k=data["k"],
             description=data["description"],
+            capitals=data.get("capitals", False),
         )
 
     @classmethod
@@ -95,7 +98,7 @@ class Model:
             what = "incoref comes without a default model here" if folder is None else "no such model folder"
             raise IncorefError(f"{place}: {what}")
         config = ModelConfig.read(place / "config.json")
-        tokenizer = SubwordTokenizer.load(place / "tokenizer.json")
+        tokenizer = SubwordTokenizer.load(place / "tokenizer.json", config.capitals)
         encoder = load_encoder(place / "encoder.onnx", config.window, tokenizer.start, threads)
         try:
             weights = load_file(place / "head.safetensors")

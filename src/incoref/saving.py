@@ -32,7 +32,7 @@ from incoref.text import Pending, Splitter
 from incoref.transcript import EvictedEntity, Line, LiveEntity, Log
 from incoref.types import Mention, RunnerUp
 
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b"incoref\0"
 _HEADER = struct.Struct("<8sH16s")
@@ -226,11 +226,14 @@ def _row_fields(row: EntityRow) -> list[Any]:
     numbers = [row.count, row.latest, row.sentence, row.first, row.speaker, row.pronouns]
     people = [row.i_of, row.i_turn, row.you_by, row.you_turn]
     contents = [sorted(content) for content in row.contents]
-    return [*numbers, *people, sorted(row.strings), sorted(row.heads), contents]
+    names = [sorted(row.names), row.genders, row.opened]
+    return [*numbers, *people, sorted(row.strings), sorted(row.heads), contents, *names]
 
 
 def _row(saved: Sequence[Any]) -> EntityRow:
-    values = [*saved[:-3], frozenset(saved[-3]), frozenset(saved[-2]), tuple(map(frozenset, saved[-1]))]
+    strings, heads, contents, *rest = saved[10:]
+    names = [frozenset(rest[0]), *rest[1:]] if rest else []  # version 1 has none
+    values = [*saved[:10], frozenset(strings), frozenset(heads), tuple(map(frozenset, contents)), *names]
     return EntityRow(*values)
 
 

@@ -2,6 +2,8 @@
 
 A block is one or more sentences. A sentence whose speaker is not the one before it starts with the speaker's name and
 a colon, which belong to no word, and every sentence ends with the separator.
+
+For an encoder whose vocabulary knows no capitals, a sub-word's number also says how its word is written.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from incoref.features import name_words
 from incoref.types import Document
 
 NO_WORD = -1
+WRITING = 1 << 20
+"""A sub-word's number is that of the vocabulary plus so many times its word's writing; no vocabulary is as large."""
+WRITINGS = 4
+_PLAIN, _CAPITAL, _FIRST_CAPITAL, _CAPITALS = range(WRITINGS)
 _LONGEST_NAME = 16  # sub-words of a speaker's name
 
 
@@ -34,7 +40,7 @@ class Utterance(NamedTuple):
 class Subwords:
     """Sub-words of some sentences."""
 
-    ids: npt.NDArray[np.int64]  # (n,)
+    ids: npt.NDArray[np.int64]  # (n,) numbers in the vocabulary, with the words' writing where the encoder is told
     word: npt.NDArray[np.int64]  # (n,) number of the word within these sentences, or NO_WORD
 
     def __len__(self) -> int:
@@ -49,24 +55,25 @@ class Subwords:
 class SubwordTokenizer:
     """A tokenizer in the file layout of the ``tokenizers`` library, with the symbols of BERT, XLNet or RoBERTa."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, capitals: bool = False) -> None:
+        """``capitals`` says that the encoder is told how words are written."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        self._tokenizer = tokenizer
+        self._tokenizer, self._capitals = tokenizer, capitals
         self.start, self.separator, self.unknown = (
             self._id_of(*names)
             for names in (("[CLS]", "<cls>", "<s>"), ("[SEP]", "<sep>", "</s>"), ("[UNK]", "<unk>"))
         )
 
     @classmethod
-    def load(cls, path: Path | str) -> SubwordTokenizer:
+    def load(cls, path: Path | str, capitals: bool = False) -> SubwordTokenizer:
         if not Path(path).is_file():
             raise IncorefError(f"{path}: no such tokenizer file")
         try:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises nothing more specific
             raise IncorefError(f"{path}: not a tokenizer file: {error}") from error
-        return cls(tokenizer)
+        return cls(tokenizer, capitals)
 
     def _id_of(self, *names: str) -> int:
         for name in names:
@@ -83,6 +90,9 @@ class SubwordTokenizer:
         owners = [int(word) for word in encoding.word_ids if word is not None]
         if len(set(owners)) < len(words):  # a word of control characters alone has no sub-word
             ids, owners = self._with_unknown(ids, owners, len(words))
+        if self._capitals:
+            writing = writings(words)
+            ids = [id + WRITING * writing[owner] for id, owner in zip(ids, owners, strict=True)]
         prefix: list[int] = []
         if speaker is not None:
             name = [*(name_words(speaker) or ("speaker",)), ":"]
@@ -97,6 +107,20 @@ class SubwordTokenizer:
         rows = [*zip(owners, ids, strict=True), *((word, self.unknown) for word in set(range(words)) - set(owners))]
         rows.sort(key=lambda row: row[0])
         return [row[1] for row in rows], [row[0] for row in rows]
+
+
+def writings(words: Sequence[str]) -> list[int]:
+    """How the words of a sentence are written; the capital of its first word says less than others."""
+    found, first = [], True
+    for word in words:
+        if not word[:1].isupper():
+            found.append(_PLAIN)
+        elif len(word) > 1 and word.isupper():
+            found.append(_CAPITALS)
+        else:
+            found.append(_FIRST_CAPITAL if first else _CAPITAL)
+        first = first and not any(map(str.isalnum, word))
+    return found
 
 
 def _without_surrogates(word: str) -> str:

@@ -22,7 +22,7 @@ from incoref.learning.export import export
 from incoref.learning.prediction import predict
 from incoref.learning.starting import earlier_model, first_encoder, take_over
 from incoref.learning.streaming import HeadSizes, StreamingModel
-from incoref.modelfile import DEFAULT_MODEL, Model
+from incoref.modelfile import DEFAULT_MODEL, Model, ModelConfig
 from incoref.reading import predict as predict_document
 from incoref.subwords import SubwordTokenizer
 from incoref.types import Document
@@ -42,7 +42,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if CHECKPOINT:
         return Path(CHECKPOINT)
     names, weights = earlier_model(DEFAULT_MODEL)
-    model = StreamingModel(first_encoder(DEFAULT_MODEL, None), names, HeadSizes())
+    capitals = ModelConfig.read(DEFAULT_MODEL / "config.json").capitals
+    model = StreamingModel(first_encoder(DEFAULT_MODEL, None, capitals), names, HeadSizes())
     take_over(model, weights, DEFAULT_MODEL)
     corpus = (CorpusConfig(path=Path("none")),)
     config = Configuration(encoder=EncoderConfig(path=DEFAULT_MODEL), train=corpus, dev=corpus, types=names.types)
@@ -54,7 +55,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(documents: list[Document], checkpoint: Path) -> list[Clusters]:
     model, config = load_model(checkpoint)
-    tokenizer = SubwordTokenizer.load(checkpoint / "tokenizer.json")
+    tokenizer = SubwordTokenizer.load(checkpoint / "tokenizer.json", model.encoder.sizes.capitals)
     return list(predict(model, documents, tokenizer, config.encoder.sizes, model.names.schemes[0]))
 
 

@@ -39,10 +39,10 @@ def by_itself(encoder: AloneEncoder, block: Ints) -> Floats:
 @pytest.mark.parametrize("k", [1, 3])
 def test_vectors_are_those_of_training(tiny: TinyModels, k: int) -> None:
     utterances = random_utterances(40, seed=k)
-    reading = read(document(utterances), tiny.tokenizer, ALONE, k)
-    with torch.inference_mode():
-        expected = tiny.torch.word_vectors(reading).numpy()
     model = tiny.alone["fp32"]
+    reading = read(document(utterances), model.tokenizer, ALONE, k)
+    with torch.inference_mode():
+        expected = tiny.alone_torch.word_vectors(reading).numpy()
     rows = []
     for block in model.blocks(utterances, k):
         subwords = joined([part for _, part in block])

@@ -5,7 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from incoref.features import PAIR_FEATURES, Agreement, EntityFacts, Match, MentionFacts, Voice, facts_of, name_words
+from incoref.features import (
+    PAIR_FEATURES,
+    Agreement,
+    EntityFacts,
+    Gender,
+    Match,
+    MentionFacts,
+    Naming,
+    Rank,
+    Voice,
+    facts_of,
+    name_words,
+)
 
 NAMES = list(PAIR_FEATURES)
 
@@ -77,6 +89,84 @@ def test_words_of_several_mentions_are_not_mixed() -> None:
 )
 def test_agreement_of_pronouns(mention: str, entity: list[str], expected: Agreement) -> None:
     assert class_of("agreement", fact(mention), *map(fact, entity)) == expected
+
+
+@pytest.mark.parametrize(
+    ("mention", "name"),
+    [
+        ("Emma Woodhouse , handsome and rich", "emma woodhouse"),
+        ("a Miss Taylor", "taylor"),
+        ("the REV. MR. VILLARS", "villars"),
+        ("Anna 's", "anna"),
+        ("poor Isabella", "isabella"),
+        ("Anna 's sister", ""),
+        ("the Captain", ""),
+        ("Your Uncle", ""),
+        ("the Hong Kong of old", "hong kong"),
+        ("I", ""),
+        ("She", ""),
+        ("the man", ""),
+    ],
+)
+def test_names(mention: str, name: str) -> None:
+    assert fact(mention).name == frozenset(name.split())
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        ("the teacher", ["Anna"], Naming.NO_NAME),
+        ("she", ["Anna"], Naming.NO_NAME),
+        ("Anna", ["the teacher", "she"], Naming.FIRST_NAME),
+        ("Anna", ["Anna Black", "she"], Naming.SHARED),
+        ("Mrs. Black", ["she", "Anna Black", "Anna"], Naming.SHARED),
+        ("Miss Taylor", ["Miss Black"], Naming.OTHER_NAME),
+        ("Anna", ["the teacher", "Berta", "she"], Naming.OTHER_NAME),
+    ],
+)
+def test_names_of_a_mention_and_an_entity(mention: str, entity: list[str], expected: Naming) -> None:
+    assert class_of("name", fact(mention), *map(fact, entity)) == expected
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        ("she", ["Anna"], Gender.UNKNOWN),
+        ("Anna", ["she"], Gender.UNKNOWN),
+        ("she", ["Mrs. Black"], Gender.SAME),
+        ("Miss Black", ["her"], Gender.SAME),
+        ("her father", ["He"], Gender.SAME),
+        ("his mother", ["a king"], Gender.OTHER),
+        ("Mr. Black", ["Mrs. Black"], Gender.OTHER),
+        ("he", ["the boy", "she"], Gender.BOTH),
+        ("Lady Black 's brother", ["he"], Gender.SAME),
+    ],
+)
+def test_genders(mention: str, entity: list[str], expected: Gender) -> None:
+    assert class_of("gender", fact(mention), *map(fact, entity)) == expected
+
+
+def test_the_rank_of_those_who_may_be_meant() -> None:
+    facts = EntityFacts()
+    for entity, text in enumerate(("Mrs. Black", "Carl", "the girl", "a king", "her")):
+        facts.add(fact(text), entity)
+    none, first, second, later = Rank.NONE, Rank.FIRST, Rank.SECOND, Rank.LATER
+
+    def ranks(text: str) -> list[int]:
+        return facts.classes(fact(text))[NAMES.index("rank")].tolist()
+
+    assert ranks("she") == [later, none, second, none, first]
+    assert ranks("him") == [none, none, none, first, none]
+    assert ranks("the woman") == [Rank.NO_PRONOUN] * 5
+    facts.add(fact("Mrs. Black"), 0)
+    assert ranks("hers") == [first, none, later, none, second]
+
+
+def test_who_opened_a_sentence() -> None:
+    facts = EntityFacts()
+    for entity, sentence in ((0, 0), (1, 0), (2, 1), (1, 1), (0, 2)):
+        facts.add(fact("it", sentence=sentence), entity)
+    assert facts.classes(fact("it", sentence=2))[NAMES.index("opened")].tolist() == [1, 0, 1]
 
 
 def said(text: str, speaker: str | None, turn: int) -> MentionFacts:

@@ -131,7 +131,7 @@ def test_a_right_checksum_is_not_enough(resolver: Resolver, payload: bytes) -> N
 
 def test_a_newer_format_is_refused(resolver: Resolver, saved: bytes) -> None:
     newer = saved[:8] + struct.pack("<H", 99) + saved[10:]
-    with pytest.raises(IncorefError, match="saved in format 99, this incoref reads up to 1: upgrade it"):
+    with pytest.raises(IncorefError, match="saved in format 99, this incoref reads up to 2: upgrade it"):
         resolver.restore(newer)
 
 

@@ -6,11 +6,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 from incoref.errors import IncorefError
-from incoref.subwords import NO_WORD, SubwordTokenizer, Utterance, blocks_of, encode_in_pieces, joined
+from incoref.subwords import (
+    NO_WORD,
+    WRITING,
+    WRITINGS,
+    SubwordTokenizer,
+    Utterance,
+    blocks_of,
+    encode_in_pieces,
+    joined,
+    writings,
+)
 from tiny_models import TinyModels, random_utterances
+from tiny_models import tokenizer as tiny_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +36,33 @@ def test_every_subword_knows_its_word(tokenizer: SubwordTokenizer) -> None:
     assert found.word.tolist() == [0, *[1] * 6, 2, NO_WORD]
     assert found.ids[-1] == tokenizer.separator
     assert found.words == 3
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("The man saw Anna in Hong Kong .", "2 0 0 1 0 1 1 0"),
+        ("“ Well , I met NASA ’s McDonald", "0 2 0 1 0 3 0 1"),
+        ("1984 Was iPhone A Émigré", "0 1 0 1 1"),
+        ("STOP Now", "3 1"),
+        ("he left", "0 0"),
+    ],
+)
+def test_how_words_are_written(sentence: str, expected: str) -> None:
+    assert writings(sentence.split()) == [int(number) for number in expected.split()]
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), max_size=10), st.sampled_from((None, "Anna")))
+def test_numbers_say_how_words_are_written_and_nothing_else_changes(
+    tiny: TinyModels, words: list[str], speaker: str | None
+) -> None:
+    told = SubwordTokenizer(tiny_tokenizer(), capitals=True).encode(words, speaker)
+    plain = tiny.tokenizer.encode(words, speaker)
+    assert (told.ids % WRITING).tolist() == plain.ids.tolist()
+    assert told.word.tolist() == plain.word.tolist()
+    expected = [0 if word == NO_WORD else writings(words)[word] for word in told.word]
+    assert (told.ids // WRITING).tolist() == expected
+    assert all(0 <= number < WRITINGS for number in expected)
 
 
 def test_a_turn_starts_with_the_speakers_name(tokenizer: SubwordTokenizer) -> None:

@@ -5,7 +5,17 @@ Every feature of a (mention, entity) pair is a small class number.
 
 from __future__ import annotations
 
-from incoref.features.classes import PAIR_FEATURES, SPEAKER_FEATURE, SPEAKER_PRIOR, Agreement, Match, Voice
+from incoref.features.classes import (
+    PAIR_FEATURES,
+    SPEAKER_FEATURE,
+    SPEAKER_PRIOR,
+    Agreement,
+    Gender,
+    Match,
+    Naming,
+    Rank,
+    Voice,
+)
 from incoref.features.entities import EntityFacts
 from incoref.features.mentions import MentionFacts, facts_of, name_words
 from incoref.features.pairs import classes_of_pairs
@@ -16,8 +26,11 @@ __all__ = [
     "SPEAKER_PRIOR",
     "Agreement",
     "EntityFacts",
+    "Gender",
     "Match",
     "MentionFacts",
+    "Naming",
+    "Rank",
     "Voice",
     "classes_of_pairs",
     "facts_of",

@@ -7,6 +7,10 @@
 - ``agreement``: pronouns of the mention and the entity, see ``Agreement``
 - ``speaker``: who speaks and is spoken to, see ``Voice``
 - ``nested``: whether the entity's latest mention lies inside this one
+- ``name``: what the mention is called and what the entity was, see ``Naming``
+- ``gender``: what their words say of men and women, see ``Gender``
+- ``rank``: for "he" and "she", how many others of this gender were spoken of since, see ``Rank``
+- ``opened``: whether the entity's latest mention is the first one of its sentence
 """
 
 from __future__ import annotations
@@ -63,6 +67,34 @@ class Voice(IntEnum):
     OTHERS_FIRST_PERSON_ENTITY = 15
 
 
+class Naming(IntEnum):
+    """The mention's name against those of the entity, titles aside."""
+
+    NO_NAME = 0  # the mention has none
+    FIRST_NAME = 1  # the entity has none yet
+    SHARED = 2  # a word is in both
+    OTHER_NAME = 3
+
+
+class Gender(IntEnum):
+    """The gender of a mention's words (pronouns, titles, "mother") against that of the entity's."""
+
+    UNKNOWN = 0
+    SAME = 1
+    OTHER = 2
+    BOTH = 3  # the entity has been called both
+
+
+class Rank(IntEnum):
+    """The place of the entity among those of the gender of a "he" or "she", the latest first."""
+
+    NO_PRONOUN = 0  # the mention is neither
+    NONE = 1  # the entity is not known to be of this gender
+    FIRST = 2
+    SECOND = 3
+    LATER = 4
+
+
 PAIR_FEATURES: dict[str, int] = {
     "count": 8,
     "distance": 11,
@@ -71,6 +103,10 @@ PAIR_FEATURES: dict[str, int] = {
     "agreement": len(Agreement),
     "speaker": len(Voice),
     "nested": 2,
+    "name": len(Naming),
+    "gender": len(Gender),
+    "rank": len(Rank),
+    "opened": 2,
 }
 """The features of a pair in order, with their numbers of classes."""
 
@@ -103,6 +139,15 @@ def _agreement(pronoun: int, said: int) -> Agreement:
         return Agreement.SAME
     return Agreement.OTHER_ONLY_PLURAL if pronoun == PLURAL or said == 1 << PLURAL else Agreement.OTHER
 
+
+GENDER = np.array(
+    [
+        [Gender.UNKNOWN] * 4,
+        [Gender.UNKNOWN, Gender.SAME, Gender.OTHER, Gender.BOTH],
+        [Gender.UNKNOWN, Gender.OTHER, Gender.SAME, Gender.BOTH],
+    ]
+)
+"""The class of a mention that is of no gender, MALE or FEMALE with an entity that has been called those, as bits."""
 
 AGREEMENT = np.array(
     [

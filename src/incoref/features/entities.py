@@ -18,10 +18,13 @@ from incoref.features.classes import (
     AGREEMENT,
     COUNT_EDGES,
     DISTANCE_EDGES,
+    GENDER,
     GENDERED_BITS,
     PAIR_FEATURES,
     SENTENCE_EDGES,
     Match,
+    Naming,
+    Rank,
     Voice,
     bucket,
 )
@@ -46,6 +49,9 @@ COLUMNS = (
     "turn of that",
     "who said you to it",
     "turn of that",
+    "words in its names",
+    "genders as bits",
+    "whether its latest mention opened a sentence",
 )
 (
     COUNT,
@@ -58,9 +64,15 @@ COLUMNS = (
     _FIRST_PERSON_TURN,
     _SECOND_PERSON_BY,
     _SECOND_PERSON_TURN,
+    _NAMED,
+    GENDERS,
+    OPENED,
 ) = range(len(COLUMNS))
 _NOBODY, _STRANGER = -1, -2
-_NEW_ENTITY = np.array([[0 if column in (COUNT, PRONOUN_BITS) else _NOBODY] for column in range(len(COLUMNS))])
+_NO_ENTITIES = frozenset[int]()
+_NEW_ENTITY = np.array(
+    [[0 if column in (COUNT, PRONOUN_BITS, _NAMED, GENDERS, OPENED) else _NOBODY] for column in range(len(COLUMNS))]
+)
 
 
 class EntityFacts:
@@ -70,9 +82,11 @@ class EntityFacts:
         self.numbers: npt.NDArray[np.int64] = np.zeros((len(COLUMNS), 0), np.int64)
         """The numbers of every entity, (columns, entities)."""
         self._mentions = 0
+        self._sentence = _NOBODY  # of the latest mention
         self._strings: dict[str, frozenset[int]] = {}
         self._heads: dict[str, frozenset[int]] = {}
         self._words: dict[str, frozenset[int]] = {}
+        self._called: dict[str, frozenset[int]] = {}  # entities by the words of their names
         self._contents: list[tuple[frozenset[str], ...]] = []
         self._speakers: dict[str, int] = {}
         self._names: dict[str, frozenset[int]] = {}  # speakers by the words of their names
@@ -83,16 +97,17 @@ class EntityFacts:
     @property
     def nbytes(self) -> int:
         """About how much memory it takes; copies share strings and sets, but not the tables of them."""
-        tables = (self._strings, self._heads, self._words, self._speakers, self._names)
+        tables = (self._strings, self._heads, self._words, self._called, self._speakers, self._names)
         return self.numbers.nbytes + sum(map(sys.getsizeof, (*tables, self._contents)))
 
     def copy(self) -> EntityFacts:
         twin = EntityFacts.__new__(EntityFacts)
         twin.numbers = self.numbers.copy()
-        twin._mentions = self._mentions
+        twin._mentions, twin._sentence = self._mentions, self._sentence
         twin._strings = self._strings.copy()
         twin._heads = self._heads.copy()
         twin._words = self._words.copy()
+        twin._called = self._called.copy()
         twin._contents = self._contents.copy()
         twin._speakers = self._speakers.copy()
         twin._names = self._names.copy()
@@ -107,7 +122,8 @@ class EntityFacts:
         """The facts of each entity apart."""
         strings: list[set[str]] = [set() for _ in range(len(self))]
         heads: list[set[str]] = [set() for _ in range(len(self))]
-        for index, found in ((self._strings, strings), (self._heads, heads)):
+        called: list[set[str]] = [set() for _ in range(len(self))]
+        for index, found in ((self._strings, strings), (self._heads, heads), (self._called, called)):
             for key, entities in index.items():
                 for entity in entities:
                     found[entity].add(key)
@@ -127,6 +143,9 @@ class EntityFacts:
                 strings=frozenset(strings[entity]),
                 heads=frozenset(heads[entity]),
                 contents=self._contents[entity],
+                names=frozenset(called[entity]),
+                genders=row[GENDERS],
+                opened=bool(row[OPENED]),
             )
             for entity, row in enumerate(self.numbers.T.tolist())
         ]
@@ -145,10 +164,12 @@ class EntityFacts:
             numbers[_SPEAKER] = facts._speaker_number(row.speaker)
             numbers[_FIRST_PERSON_OF], numbers[_FIRST_PERSON_TURN] = facts._speaker_number(row.i_of), row.i_turn
             numbers[_SECOND_PERSON_BY], numbers[_SECOND_PERSON_TURN] = facts._speaker_number(row.you_by), row.you_turn
+            numbers[_NAMED], numbers[GENDERS], numbers[OPENED] = len(row.names), row.genders, row.opened
             for index, keys in (
                 (facts._strings, row.strings),
                 (facts._heads, row.heads),
                 (facts._words, frozenset[str]().union(*row.contents)),
+                (facts._called, row.names),
             ):
                 for key in keys:
                     _put(index, key, entity)
@@ -164,9 +185,10 @@ class EntityFacts:
             return {key: _set_of(entities) for key, entities in found if entities}
 
         twin = EntityFacts()
-        twin._mentions = self._mentions
+        twin._mentions, twin._sentence = self._mentions, self._sentence
         twin.numbers = self.numbers[:, list(numbers)]
         twin._strings, twin._heads, twin._words = left(self._strings), left(self._heads), left(self._words)
+        twin._called = left(self._called)
         twin._contents = [self._contents[number] for number in numbers]
         speakers = twin.numbers[[_SPEAKER, _FIRST_PERSON_OF, _SECOND_PERSON_BY]]
         needed = set(speakers.ravel().tolist())
@@ -197,6 +219,7 @@ class EntityFacts:
                 contents=contents,
                 heads=row.heads & frozenset[str]().union(*contents),
                 strings=frozenset(s for s in row.strings if s in PRONOUNS or content_of(s.split()) in contents),
+                names=row.names & frozenset[str]().union(*contents),
             )
         return EntityFacts.from_rows(rows, self._mentions)
 
@@ -213,7 +236,7 @@ class EntityFacts:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
         numbers = self.numbers
         found = np.zeros((len(PAIR_FEATURES), len(self)), np.int64)
-        count, distance, sentences, match, agreement, speaker, nested = found
+        count, distance, sentences, match, agreement, speaker, nested, name, gender, rank, opened = found
         count[:] = bucket(numbers[COUNT], COUNT_EDGES)
         distance[:] = bucket(self._mentions - numbers[_LATEST], DISTANCE_EDGES)
         sentences[:] = bucket(mention.sentence - numbers[SENTENCE], SENTENCE_EDGES)
@@ -223,6 +246,18 @@ class EntityFacts:
         if mention.speaker is not None:
             speaker[:] = self.voice(mention, mention.speaker)
         nested[:] = numbers[FIRST] >= mention.first
+        if mention.name:
+            name[:] = self.naming(mention)
+        gender[:] = GENDER[mention.gender][numbers[GENDERS]]
+        if mention.is_he_or_she:
+            rank[:] = self.ranks(mention)
+        opened[:] = numbers[OPENED]
+        return found
+
+    def naming(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
+        """The class of ``Naming`` of every entity for a mention that is a name, (entities,)."""
+        found = np.where(self.numbers[_NAMED] > 0, Naming.OTHER_NAME, Naming.FIRST_NAME)
+        found[list(_NO_ENTITIES.union(*(self._called.get(word, ()) for word in mention.name)))] = Naming.SHARED
         return found
 
     def matches(self, mention: MentionFacts) -> dict[int, Match]:
@@ -238,6 +273,15 @@ class EntityFacts:
             else:
                 found[entity] = Match.SAME_HEAD if entity in same_head else Match.SHARED_WORD
         return found | dict.fromkeys(self._strings.get(mention.string, ()), Match.SAME_STRING)
+
+    def ranks(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
+        """The class of ``Rank`` of every entity for a "he" or "she", (entities,)."""
+        found = np.full(len(self), Rank.NONE, np.int64)
+        such = np.flatnonzero(self.numbers[GENDERS] & mention.gender)
+        latest_first = such[np.argsort(-self.numbers[_LATEST, such])]
+        found[latest_first] = Rank.LATER
+        found[latest_first[:1]], found[latest_first[1:2]] = Rank.FIRST, Rank.SECOND
+        return found
 
     def voice(self, mention: MentionFacts, said_by: str) -> npt.NDArray[np.int64]:
         """The class of ``Voice`` of every entity for a mention that this speaker says, (entities,)."""
@@ -287,8 +331,14 @@ class EntityFacts:
             row[_FIRST_PERSON_OF], row[_FIRST_PERSON_TURN] = speaker, mention.turn
         elif mention.pronoun == SECOND_PERSON:
             row[_SECOND_PERSON_BY], row[_SECOND_PERSON_TURN] = speaker, mention.turn
+        row[_NAMED] += sum(entity not in self._called.get(word, ()) for word in mention.name)
+        row[GENDERS] |= mention.gender
+        row[OPENED] = int(mention.sentence != self._sentence)
+        self._sentence = mention.sentence
         self.numbers[:, entity] = row
         self._mentions += 1
+        for word in mention.name:
+            _put(self._called, word, entity)
         _put(self._strings, mention.string, entity)
         if not mention.pronoun:
             _put(self._heads, mention.head, entity)

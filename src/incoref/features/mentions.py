@@ -25,6 +25,7 @@ PRONOUNS: dict[str, int] = {
     )
     for word in words.split()
 }
+HE, SHE = 1, 2
 FIRST_PERSON, SECOND_PERSON = 5, 6
 PLURAL = 4
 GENDERED = (1, 2, 3, 4)
@@ -43,6 +44,30 @@ _HEAD_ENDS = frozenset(
     "of in on at to for from by with about into over under between among through during against without within "
     "who whom whose which that where when , ; : ( [ - -- – —".split()
 )
+MALE, FEMALE = 1, 2
+_GENDERS: dict[str, int] = {
+    word: gender
+    for gender, words in (
+        (
+            MALE,
+            "he him his himself mr mr. mister sir lord king prince duke baron emperor monsieur father papa dad daddy "
+            "grandfather grandpa uncle son grandson brother nephew husband man gentleman boy lad widower",
+        ),
+        (
+            FEMALE,
+            "she her hers herself mrs mrs. ms ms. miss madam madame mademoiselle lady queen princess duchess "
+            "countess baroness empress mother mamma mama mum mom mommy grandmother grandma aunt daughter "
+            "granddaughter sister niece wife woman girl lass widow",
+        ),
+    )
+    for word in words.split()
+}
+_TITLES = frozenset(_GENDERS) | frozenset(
+    "dr dr. doctor prof prof. professor rev rev. reverend st st. saint capt capt. captain col col. colonel gen gen. "
+    "general lieut. lieutenant sergeant sgt. corporal major count master judge president senator sen. rep. gov. "
+    "governor bishop pope cousin".split()
+)
+"""Words before a name that others have too; alone they are no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +86,14 @@ class MentionFacts:
     pronoun: int
     """Class of the pronoun that it is, or 0."""
     speaker: str | None
+    name: frozenset[str] = frozenset()
+    """The words of the name that it is, without titles; none if it is no name."""
+    gender: int = 0
+    """MALE or FEMALE, if its words say so, or 0."""
+
+    @property
+    def is_he_or_she(self) -> bool:
+        return self.pronoun in (HE, SHE)
 
     @property
     def says_i(self) -> bool:
@@ -87,10 +120,14 @@ def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker
     """Facts of the mention made of these words."""
     lower = [word.lower() for word in words]
     while len(lower) > 1 and lower[0] in _ARTICLES:
-        lower = lower[1:]
+        words, lower = words[1:], lower[1:]
     pronoun = PRONOUNS.get(lower[0], 0) if len(lower) == 1 else 0
-    head = lower[head_of(lower)]
+    place = head_of(lower)
+    head = lower[place]
     content = content_of(lower)
+    capitals: list[str] = []  # words of a name and its titles
+    if not pronoun and words[place][:1].isupper():
+        capitals = [low for word, low in zip(words, lower[: place + 1], strict=False) if word[:1].isupper()]
     return MentionFacts(
         first=first,
         sentence=sentence,
@@ -100,6 +137,8 @@ def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker
         content=content,
         pronoun=pronoun,
         speaker=speaker,
+        name=content.intersection(capitals) - _TITLES,
+        gender=next((_GENDERS[word] for word in (head, *capitals) if word in _GENDERS), 0),
     )
 
 

@@ -11,12 +11,13 @@ from incoref.features.classes import (
     AGREEMENT,
     COUNT_EDGES,
     DISTANCE_EDGES,
+    GENDER,
     GENDERED_BITS,
     PAIR_FEATURES,
     SENTENCE_EDGES,
     bucket,
 )
-from incoref.features.entities import COLUMNS, COUNT, FIRST, PRONOUN_BITS, SENTENCE, EntityFacts
+from incoref.features.entities import COLUMNS, COUNT, FIRST, GENDERS, OPENED, PRONOUN_BITS, SENTENCE, EntityFacts
 from incoref.features.mentions import MentionFacts
 
 
@@ -29,7 +30,7 @@ def classes_of_pairs(
     most features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
     """
     found = np.zeros((len(PAIR_FEATURES), len(latest)), np.int8)
-    count, distance, sentences, match, agreement, speaker, nested = found
+    count, distance, sentences, match, agreement, speaker, nested, name, gender, rank, opened = found
     known = EntityFacts()
     after = np.zeros((len(COLUMNS), len(mentions)), np.int64)  # the numbers of each mention's entity once it joined
     entities, done = [], 0
@@ -38,17 +39,22 @@ def classes_of_pairs(
             match[done + other] = kind
         if mention.speaker is not None:
             speaker[done : done + len(known)] = known.voice(mention, mention.speaker)
+        if mention.name:
+            name[done : done + len(known)] = known.naming(mention)
+        if mention.is_he_or_she:
+            rank[done : done + len(known)] = known.ranks(mention)
         entities.append(len(known))
         done += len(known)
         known.add(mention, entity)
         after[:, number] = known.numbers[:, entity]
     of_pair = np.repeat(np.arange(len(mentions)), entities)
-    sentence, first, pronoun = (
-        np.array([(m.sentence, m.first, m.pronoun) for m in mentions], np.int64).reshape(-1, 3).T
-    )
+    numbers = [(m.sentence, m.first, m.pronoun, m.gender) for m in mentions]
+    sentence, first, pronoun, own_gender = np.array(numbers, np.int64).reshape(-1, 4).T
     count[:] = bucket(after[COUNT], COUNT_EDGES)[latest]
     distance[:] = bucket(of_pair - latest, DISTANCE_EDGES)
     sentences[:] = bucket(sentence[of_pair] - after[SENTENCE][latest], SENTENCE_EDGES)
     agreement[:] = AGREEMENT[pronoun[of_pair], (after[PRONOUN_BITS] & GENDERED_BITS)[latest]]
     nested[:] = after[FIRST][latest] >= first[of_pair]
+    gender[:] = GENDER[own_gender[of_pair], after[GENDERS][latest]]
+    opened[:] = after[OPENED][latest]
     return found

@@ -22,6 +22,7 @@ from torch.utils.checkpoint import checkpoint
 
 from incoref.errors import IncorefError
 from incoref.learning.layers import Dropout
+from incoref.subwords import WRITING, WRITINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,11 @@ class BertSizes:
     positions: int = 512
     dropout: float = 0.1
     epsilon: float = 1e-12
+    capitals: bool = False
+    """Whether it is told how words are written: for a vocabulary without capitals."""
 
     @classmethod
-    def read(cls, path: Path, layers: int | None = None) -> BertSizes:
+    def read(cls, path: Path, layers: int | None = None, capitals: bool = False) -> BertSizes:
         config = json.loads(path.read_text(encoding="utf-8"))
         return cls(
             vocabulary=config["vocab_size"],
@@ -49,6 +52,7 @@ class BertSizes:
             positions=config["max_position_embeddings"],
             dropout=config["hidden_dropout_prob"],
             epsilon=config["layer_norm_eps"],
+            capitals=capitals,
         )
 
 
@@ -58,13 +62,24 @@ class _Embeddings(nn.Module):
         self.word_embeddings = nn.Embedding(sizes.vocabulary, sizes.width)
         self.position_embeddings = nn.Embedding(sizes.positions, sizes.width)
         self.token_type_embeddings = nn.Embedding(2, sizes.width)
+        if sizes.capitals:  # they begin at nought: the pretrained encoder knows nothing of them
+            self.writing_embeddings = nn.Embedding(WRITINGS, sizes.width, padding_idx=0)
+            nn.init.zeros_(self.writing_embeddings.weight)
+        self.capitals = sizes.capitals
         self.LayerNorm = nn.LayerNorm(sizes.width, eps=sizes.epsilon)
         self.dropout = Dropout(sizes.dropout)
 
     def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
-        total = self.word_embeddings(ids) + self.position_embeddings(positions) + self.token_type_embeddings.weight[0]
+        places = self.position_embeddings(positions) + self.token_type_embeddings.weight[0]
+        if self.capitals:
+            places = places + self.writing_embeddings(ids // WRITING)
+            ids = ids % WRITING
+        total = self.word_embeddings(ids) + places
         out: Tensor = self.dropout(self.LayerNorm(total))
         return out
+
+
+WRITING_TABLE = "embeddings.writing_embeddings.weight"
 
 
 class _SelfAttention(nn.Module):
@@ -152,9 +167,9 @@ class BlockCausalEncoder(nn.Module):
         self.encoder = _Layers(sizes)
 
     @classmethod
-    def pretrained(cls, folder: Path, layers: int | None = None) -> BlockCausalEncoder:
+    def pretrained(cls, folder: Path, layers: int | None = None, capitals: bool = False) -> BlockCausalEncoder:
         """Weights from a folder with ``config.json`` and ``model.safetensors`` (or ``model.int8.safetensors``)."""
-        encoder = cls(BertSizes.read(folder / "config.json", layers))
+        encoder = cls(BertSizes.read(folder / "config.json", layers, capitals))
         encoder.load_state_dict(_bert_weights(folder, encoder))
         return encoder
 
@@ -209,7 +224,10 @@ def _bert_weights(folder: Path, encoder: BlockCausalEncoder) -> dict[str, Tensor
         )
     stored = {name.removeprefix("bert."): value for name, value in stored.items()}
     weights = {}
-    for name in encoder.state_dict():
+    for name, own in encoder.state_dict().items():
+        if name == WRITING_TABLE:  # no pretrained encoder has one
+            weights[name] = own
+            continue
         if name not in stored:
             raise IncorefError(f"{folder}: the weights have no '{name}'; is this an encoder of the BERT family?")
         value, scale = stored[name], stored.get(name + ".scale")

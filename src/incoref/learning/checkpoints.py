@@ -62,10 +62,26 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
     encoder = BlockCausalEncoder(BertSizes(**described["encoder"]))
     model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()))
     weights = load_file(folder / "model.safetensors")
-    if not any(name.startswith(_VOTES) for name in weights):  # trained before there were votes, which begin at 0
-        weights |= {name: value for name, value in model.state_dict().items() if name.startswith(_VOTES)}
-    model.load_state_dict(weights)
+    model.load_state_dict(with_new_features(weights, model))
     return model.eval(), config
+
+
+def with_new_features(given: Mapping[str, Tensor], model: StreamingModel) -> dict[str, Tensor]:
+    """Weights with those of pairs' features, or votes, that an earlier model did not know: they change nothing.
+
+    A feature's vectors begin at random, but the hidden layer takes no notice of them yet; votes begin at 0.
+    """
+    features, own = model.clusterer.pair_features, model.state_dict()
+    tables = {name: f"clusterer.pair_features.tables.{name}.weight" for name in features.tables}
+    into, blocks = "clusterer.hidden.linear.weight", list[Tensor]()
+    width = features.size * sum(table in given for table in tables.values())
+    vectors, *known = given[into].split(
+        [given[into].shape[1] - width, *[features.size] * (width // features.size)], 1
+    )
+    for table in tables.values():
+        blocks.append(known.pop(0) if table in given else given[into].new_zeros(len(given[into]), features.size))
+    added = [name for name in own if name not in given and (name in tables.values() or name.startswith(_VOTES))]
+    return {**given, **{name: own[name] for name in added}, into: torch.cat([vectors, *blocks], dim=1)}
 
 
 def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:

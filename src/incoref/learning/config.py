@@ -75,6 +75,11 @@ class EncoderConfig(_Section):
         False, description="Whether a block attends to those before it; else it is read alone. Streaming."
     )
 
+    capitals: bool = Field(
+        True,
+        description="Tell the encoder which words have capitals: for a vocabulary that knows none. Streaming.",
+    )
+
     @property
     def sizes(self) -> WindowSizes:
         return WindowSizes(self.window, self.tail, self.cache)
@@ -129,6 +134,9 @@ class TrainingConfig(_Section):
     k: tuple[int, ...] = Field(
         (1,), min_length=1, description="Sentences in a block; one of these is drawn for each document. Streaming."
     )
+    capitals_dropout: float = Field(
+        0.1, ge=0, le=1, description="How often a text is read as if it had no capitals. Streaming."
+    )
     own_clusters: float = Field(
         0.0,
         ge=0,
@@ -158,13 +166,14 @@ class TrainingConfig(_Section):
 
 
 _STREAMING_ONLY = {
-    "encoder": ("layers", "window", "tail", "cache"),
+    "encoder": ("layers", "window", "tail", "cache", "capitals"),
     "training": (
         "vote_rate",
         "freeze_encoder",
         "action_power",
         "type_loss",
         "genre_dropout",
+        "capitals_dropout",
         "k",
         "own_clusters",
         "own_mentions",

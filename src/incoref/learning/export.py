@@ -31,7 +31,8 @@ def export(
     Its temperatures are fitted on development corpora, if there are any.
     """
     model, config = load_mean(trained)
-    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained[0] / "tokenizer.json")
+    capitals = model.encoder.sizes.capitals
+    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained[0] / "tokenizer.json", capitals)
     corpora = [(load(corpus), corpus.scheme) for corpus in development]
     calibration = calibrate(model, corpora, tokenizer, sizes) if corpora else None
     out.mkdir(parents=True, exist_ok=True)
@@ -54,6 +55,7 @@ def export(
         window=sizes,
         temperatures=calibration.temperatures if calibration else Temperatures(),
         k=config.training.k[0],
+        capitals=capitals,
         description=f"{config.encoder.path.name}, {model.encoder.sizes.layers} layers, "
         f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
     )

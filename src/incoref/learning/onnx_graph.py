@@ -19,7 +19,8 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
+from incoref.learning.blockcausal import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.subwords import WRITING
 
 Floats = npt.NDArray[np.float32]
 
@@ -159,8 +160,16 @@ def encoder_graph(encoder: BlockCausalEncoder, graph: Graph, attention: Attentio
     position_table = (
         weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][:1]
     )
-    words = graph.rows(weights["embeddings.word_embeddings.weight"], "ids", "words")
+    ids = "ids"
     positions = graph.node("Gather", graph.constant("positions.table", position_table), "places", name="positions")
+    if sizes.capitals:
+        factor = graph.constant("writing", np.array(WRITING))
+        written = graph.node("Div", "ids", factor, name="writings.number")
+        table = graph.constant("writings.table", weights[WRITING_TABLE])
+        writing = graph.node("Gather", table, written, name="writings")
+        positions = graph.node("Add", positions, writing, name="positions.writings")
+        ids = graph.node("Mod", "ids", factor, name="words.number")
+    words = graph.rows(weights["embeddings.word_embeddings.weight"], ids, "words")
     start_norm = weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"]
     hidden = graph.norm(words, positions, start_norm, sizes.epsilon, "embedded")
     for number in range(sizes.layers):

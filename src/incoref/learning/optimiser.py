@@ -11,6 +11,7 @@ import re
 import torch
 from torch import nn
 
+from incoref.learning.blockcausal import WRITING_TABLE
 from incoref.learning.config import TrainingConfig
 
 EPSILON = 1e-6
@@ -27,7 +28,7 @@ def new_optimiser(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
         rate, warmup, decay = training.head_rate, training.head_warmup, 0.0
         if ".votes." in name:
             rate = training.vote_rate
-        if name.startswith("encoder."):
+        if name.startswith("encoder.") and not name.endswith(WRITING_TABLE):  # which begins like the heads, at nought
             rate = training.encoder_rate * training.layer_decay ** (depth - 1 - _layer(name))
             warmup = training.warmup
             # XLNet's biases of attention are matrices; what is one-dimensional is a bias or a LayerNorm.

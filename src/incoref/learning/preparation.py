@@ -8,7 +8,7 @@ here and counted; the two clusters of a doubled span are merged.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, derive
 from incoref.learning.gold import chunk_actions, dropped, gold_mentions
 from incoref.model import turns
-from incoref.subwords import NO_WORD, SubwordTokenizer, Utterance, blocks_of, joined, utterances_of
+from incoref.subwords import NO_WORD, WRITING, SubwordTokenizer, Utterance, blocks_of, joined, utterances_of
 from incoref.types import Document
 from incoref.windows import WindowSizes, plan
 
@@ -128,6 +128,11 @@ def read(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k:
         word=np.concatenate(word),
         utterances=tuple(tuple(utterance for utterance, _ in group) for group in grouped),
     )
+
+
+def without_capitals(example: Example) -> Example:
+    """The example as if the encoder had not been told how words are written."""
+    return replace(example, reading=replace(example.reading, ids=example.reading.ids % WRITING))
 
 
 def annotate(

@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from incoref.errors import IncorefError
-from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
-from incoref.learning.checkpoints import load_model
+from incoref.learning.blockcausal import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.learning.checkpoints import load_model, with_new_features
 from incoref.learning.onnx_attention import head_count
 from incoref.learning.onnx_graph import PARTS, query_scale
 from incoref.learning.pretrained import pretrained_folder
@@ -38,10 +38,10 @@ def encoder_folder(where: Path) -> Path:
     return shipped if (shipped / _GRAPH).is_file() else pretrained_folder(where)
 
 
-def first_encoder(folder: Path, layers: int | None) -> BlockCausalEncoder:
+def first_encoder(folder: Path, layers: int | None, capitals: bool = False) -> BlockCausalEncoder:
     """The encoder in a folder that ``encoder_folder`` gave, or its first layers."""
     if not (folder / _GRAPH).is_file():
-        return BlockCausalEncoder.pretrained(folder, layers)
+        return BlockCausalEncoder.pretrained(folder, layers, capitals)
     weights, heads = _encoder(folder / _GRAPH)
     inner, width = weights["encoder.layer.0.intermediate.dense.weight"].shape
     encoder = BlockCausalEncoder(
@@ -52,9 +52,10 @@ def first_encoder(folder: Path, layers: int | None) -> BlockCausalEncoder:
             heads=heads,
             inner=inner,
             positions=len(weights["embeddings.position_embeddings.weight"]),
+            capitals=capitals,
         )
     )
-    encoder.load_state_dict({name: weights[name] for name in encoder.state_dict()})
+    encoder.load_state_dict({name: weights.get(name, value) for name, value in encoder.state_dict().items()})
     return encoder
 
 
@@ -79,8 +80,10 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -
 
     Of a larger hidden layer in the clusterer, the units that weigh most are kept.
     """
-    given = _narrowed(given, model.clusterer.sizes.hidden)
+    given = with_new_features(_narrowed(given, model.clusterer.sizes.hidden), model)
     for name, value in model.state_dict().items():
+        if name.endswith(WRITING_TABLE) and name not in given:  # it was not told how words are written
+            continue
         known = given.get(name)
         grown = name.endswith(_GROWING)
         if known is None or known.shape[1:] != value.shape[1:] or not (grown or len(known) == len(value)):
@@ -126,6 +129,8 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
         "embeddings.LayerNorm.weight": stored["embedded.weight"],
         "embeddings.LayerNorm.bias": stored["embedded.bias"],
     }
+    if "writings.table" in stored:
+        found[WRITING_TABLE] = stored["writings.table"]
     layers = sum(name.endswith(".projections.weight") for name in stored)
     scale = query_scale(positions.shape[1], heads)
     for number in range(layers):

@@ -15,12 +15,12 @@ from incoref.learning import checkpoints, data
 from incoref.learning.config import Configuration, CorpusConfig
 from incoref.learning.own import OwnDecisions
 from incoref.learning.prediction import predict
-from incoref.learning.preparation import Example, annotate, read
+from incoref.learning.preparation import Example, annotate, read, without_capitals
 from incoref.learning.starting import earlier_model, encoder_folder, first_encoder, take_over
 from incoref.learning.streaming import HeadSizes, StreamingModel, action_weights
 from incoref.learning.trainable import Clusters, ExampleFacts, Loss
 from incoref.model import UNKNOWN_GENRE, HeadNames, Heads
-from incoref.subwords import SubwordTokenizer
+from incoref.subwords import WRITING, SubwordTokenizer
 from incoref.types import Document
 
 
@@ -32,7 +32,7 @@ class StreamingTraining:
         self._sizes = config.encoder.sizes
         folder = encoder_folder(config.encoder.path)
         self._tokenizer_file = folder / "tokenizer.json"
-        self._tokenizer = SubwordTokenizer.load(self._tokenizer_file)
+        self._tokenizer = SubwordTokenizer.load(self._tokenizer_file, config.encoder.capitals)
         self.sources = data.sources(config.train)
         schemes = dict.fromkeys(a.scheme for source in self.sources for a in source.annotated)
         for corpus in config.dev:
@@ -43,7 +43,7 @@ class StreamingTraining:
                 )
         self._names = HeadNames((UNKNOWN_GENRE, *data.genres(self.sources)), tuple(schemes), config.types)
         torch.manual_seed(training.seed)
-        encoder = first_encoder(folder, config.encoder.layers)
+        encoder = first_encoder(folder, config.encoder.layers, config.encoder.capitals)
         if config.start is None:
             self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
         else:
@@ -103,13 +103,15 @@ class StreamingTraining:
             name=example.id,
             tokens=sum(reading.chunks),
             subwords=len(reading.ids),
-            unknown=int((reading.ids == self._tokenizer.unknown).sum()),
+            unknown=int((reading.ids % WRITING == self._tokenizer.unknown).sum()),
             mentions=sum(len(annotation.entity_of) for annotation in example.annotations),
             dropped=sum((Counter(annotation.dropped) for annotation in example.annotations), Counter()),
         )
 
     def losses(self, example: Example, epoch: int, rng: np.random.Generator) -> Iterator[Loss]:
         training = self._config.training
+        if rng.random() < training.capitals_dropout:
+            example = without_capitals(example)
         hidden = rng.random() < training.genre_dropout or example.genre not in self._names.genres
         genre = 0 if hidden else self._names.genres.index(example.genre or UNKNOWN_GENRE)
         own = None

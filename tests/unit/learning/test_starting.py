@@ -10,7 +10,7 @@ import torch
 from onnx import numpy_helper
 
 from incoref.learning.onnx_attention import cached_graph
-from incoref.learning.preparation import read
+from incoref.learning.preparation import annotate, read
 from incoref.learning.starting import earlier_model, encoder_folder, first_encoder, take_over
 from incoref.learning.streaming import HeadSizes, StreamingModel
 from incoref.subwords import SubwordTokenizer
@@ -18,8 +18,8 @@ from incoref.windows import WindowSizes
 from tiny_models import HEADS, NAMES, SIZES, TinyModels, random_document, random_model, tokenizer
 
 
-def started(folder: Path) -> StreamingModel:
-    model = random_model(seed=9)
+def started(folder: Path, capitals: bool = False) -> StreamingModel:
+    model = random_model(seed=9, capitals=capitals)
     names, weights = earlier_model(folder)
     assert names == NAMES
     take_over(model, weights, folder)
@@ -49,12 +49,53 @@ def test_a_rounded_model_exported_again_is_the_same(tiny: TinyModels) -> None:
 
 def test_a_model_that_reads_blocks_alone_gives_the_model_back(tiny: TinyModels) -> None:
     alone = WindowSizes(SIZES.size, SIZES.tail, cache=False)
-    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer()), alone)
+    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer(), capitals=True), alone)
     with torch.no_grad():
-        expected = tiny.torch.word_vectors(reading)
+        expected = tiny.alone_torch.word_vectors(reading)
         for name, most in (("fp32", 1e-5), ("int8", 0.05)):
-            error = started(tiny.alone[name].folder).word_vectors(reading) - expected
+            error = started(tiny.alone[name].folder, capitals=True).word_vectors(reading) - expected
             assert error.norm() < most * expected.norm(), name
+
+
+def test_a_model_that_was_not_told_of_capitals_can_learn_of_them(tiny: TinyModels) -> None:
+    model = StreamingModel(first_encoder(tiny.fp32, None, capitals=True), NAMES, HeadSizes(**HEADS.model_dump()))
+    take_over(model.eval(), earlier_model(tiny.fp32)[1], tiny.fp32)
+    text = random_document(10, seed=3)
+    told, not_told = (read(text, SubwordTokenizer(tokenizer(), capitals), SIZES) for capitals in (True, False))
+    with torch.no_grad():
+        torch.testing.assert_close(
+            model.word_vectors(told), tiny.torch.word_vectors(not_told), rtol=0, atol=1e-5, msg="it begins as before"
+        )
+    model.word_vectors(told).square().sum().backward()
+    learned = model.encoder.embeddings.writing_embeddings.weight.grad
+    assert learned is not None
+    assert learned[0].abs().max() == 0
+    assert learned[1:3].abs().min(dim=1).values.max() > 0
+
+
+def test_features_that_an_earlier_model_did_not_know_change_nothing_at_first() -> None:
+    unknown, model = ("name", "opened"), random_model()
+    features = model.clusterer.pair_features
+    weights = model.state_dict()
+    vectors, *blocks = weights["clusterer.hidden.linear.weight"].split(
+        [3 * HEADS.projection, *[features.size] * len(features.tables)], dim=1
+    )
+    known = [block for block, name in zip(blocks, features.tables, strict=True) if name not in unknown]
+    for block, name in zip(blocks, features.tables, strict=True):
+        if name in unknown:
+            block.zero_()
+            weights[f"clusterer.votes.tables.{name}"].zero_()
+    earlier = {name: value for name, value in weights.items() if not set(unknown) & set(name.split("."))}
+    earlier["clusterer.hidden.linear.weight"] = torch.cat([vectors, *known], dim=1)
+    fresh = StreamingModel(random_model(seed=9).encoder, NAMES, HeadSizes(**HEADS.model_dump())).eval()
+    take_over(fresh, earlier, Path("earlier"))
+    text = random_document(10, seed=3)
+    reading = read(text, SubwordTokenizer(tokenizer()), SIZES)
+    annotation = annotate(text, reading, NAMES.schemes[0], {})
+    with torch.no_grad():
+        expected, found = (m.scores(m.word_vectors(reading), annotation, 0).pairs for m in (model, fresh))
+    assert len(expected)
+    torch.testing.assert_close(found, expected)
 
 
 def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyModels) -> None:

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from incoref.errors import IncorefError
+from incoref.learning.blockcausal import WRITING_TABLE
 from incoref.learning.checkpoints import load_model
 from incoref.learning.config import Configuration
 from incoref.learning.inspection import inspect
@@ -222,6 +223,15 @@ def test_word_embeddings_can_be_frozen(run_folder: Path, frozen: bool) -> None:
     trainer.update(0, 0, 0)
     assert weights
     assert all(torch.equal(value, before[name]) is frozen for name, value in weights.items())
+
+
+@pytest.mark.parametrize("dropout", [0.0, 1.0])
+def test_capitals_are_learned_of_unless_they_are_hidden(streaming: Path, dropout: float) -> None:
+    trainer = Trainer(configured(f"training.capitals_dropout={dropout}"), Path("out"))
+    table = dict(trainer.model.named_parameters())[f"encoder.{WRITING_TABLE}"]
+    assert not table.any()
+    trainer.update(0, 0, 0)
+    assert table.any() == (dropout == 0)
 
 
 def test_the_encoder_can_be_frozen(streaming: Path) -> None:
