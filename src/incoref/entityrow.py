@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from incoref.features import MentionFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +61,14 @@ class EntityRow:
             opened=latest.opened,
         )
 
-    def called(self, name: MentionFacts) -> EntityRow:
+    def called(self, string: str, head: str, content: Set[str], name: Set[str], gender: int) -> EntityRow:
         """The facts once the entity is known by a name, though nobody has said it yet."""
-        contents = (*self.contents, name.content) if name.content else self.contents
+        contents = (*self.contents, frozenset(content)) if content else self.contents
         return replace(
             self,
-            strings=self.strings | {name.string},
-            heads=self.heads | {name.head},
+            strings=self.strings | {string},
+            heads=self.heads | {head},
             contents=tuple(dict.fromkeys(contents)),
-            names=self.names | name.name,
-            genders=self.genders | name.gender,
+            names=self.names | name,
+            genders=self.genders | gender,
         )

@@ -58,7 +58,7 @@ def rename(state: SessionState, entity: str, name: str) -> SessionState:
         return replace(state, evicted=Log.of(views))
     rows = state.memory.facts.rows()
     facts = facts_of(words, 0, 0, 0, None)
-    rows[row] = rows[row].called(facts)
+    rows[row] = rows[row].called(facts.string, facts.head, facts.content, facts.name, facts.gender)
     memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
     return _with_live(with_memory(state, memory, state.live), row, replace(state.live[row], given_name=_plain(name)))
 

@@ -117,4 +117,4 @@ def test_ablations_change_the_reduced_recipe() -> None:
     assert all(config != whole for config in changed.values())
     assert changed["without singletons"].train[0].singletons_from is None
     assert not changed["without cache"].encoder.sizes.cache
-    assert changed["without speakers"].heads.without == ("speaker",)
+    assert changed["without speakers"].heads.without == ("speaker", *whole.heads.without)
