@@ -128,6 +128,19 @@ def test_names_of_a_mention_and_an_entity(mention: str, entity: list[str], expec
     assert class_of("name", fact(mention), *map(fact, entity)) == expected
 
 
+def test_the_name_of_a_speaker_is_not_anothers() -> None:
+    facts = EntityFacts()
+    for entity, speaker in enumerate(("Anna Black", "Carl")):
+        facts.add(fact("I", speaker=speaker), entity)
+    facts.add(fact("she", speaker="Carl"), 2)
+
+    def names(text: str) -> list[int]:
+        return facts.classes(fact(text, speaker="Carl"))[NAMES.index("name")].tolist()
+
+    assert names("Mrs. Black") == [Naming.SHARED, Naming.OTHER_NAME, Naming.FIRST_NAME]
+    assert names("Berta") == [Naming.FIRST_NAME] * 3
+
+
 @pytest.mark.parametrize(
     ("mention", "entity", "expected"),
     [

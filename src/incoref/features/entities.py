@@ -6,7 +6,7 @@ The one implementation for training, evaluation and running. Knows words, not ve
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 
@@ -69,7 +69,6 @@ COLUMNS = (
     OPENED,
 ) = range(len(COLUMNS))
 _NOBODY, _STRANGER = -1, -2
-_NO_ENTITIES = frozenset[int]()
 _NEW_ENTITY = np.array(
     [[0 if column in (COUNT, PRONOUN_BITS, _NAMED, GENDERS, OPENED) else _NOBODY] for column in range(len(COLUMNS))]
 )
@@ -257,7 +256,13 @@ class EntityFacts:
     def naming(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The class of ``Naming`` of every entity for a mention that is a name, (entities,)."""
         found = np.where(self.numbers[_NAMED] > 0, Naming.OTHER_NAME, Naming.FIRST_NAME)
-        found[list(_NO_ENTITIES.union(*(self._called.get(word, ()) for word in mention.name)))] = Naming.SHARED
+        found[_found(self._called, mention.name)] = Naming.SHARED
+        i_of = self.numbers[_FIRST_PERSON_OF]
+        speakers = [speaker for speaker in _found(self._names, mention.name) if speaker in i_of]
+        if speakers:  # it is the name of one who has said "I": the others who have are called otherwise
+            found[i_of != _NOBODY] = Naming.OTHER_NAME
+        for speaker in speakers:
+            found[i_of == speaker] = Naming.SHARED
         return found
 
     def matches(self, mention: MentionFacts) -> dict[int, Match]:
@@ -309,8 +314,7 @@ class EntityFacts:
         else:
             found[mine | my_you] = Voice.FIRST_PERSON_ENTITY
             found[others | others_you] = Voice.OTHERS_FIRST_PERSON_ENTITY
-            named = frozenset[int]().union(*(self._names.get(word, ()) for word in mention.content))
-            for speaker in named:
+            for speaker in _found(self._names, mention.content):
                 found[i_of == speaker] = Voice.NAMED_SPEAKER
         return found
 
@@ -363,6 +367,11 @@ def _put(index: dict[str, frozenset[int]], key: str, entity: int) -> None:
         index[key] = _set_of((entity,))
     elif entity not in known:
         index[key] = known | {entity}
+
+
+def _found(index: dict[str, frozenset[int]], words: Set[str]) -> list[int]:
+    """What an index has under any of some words."""
+    return list(frozenset[int]().union(*(index.get(word, ()) for word in words)))
 
 
 def _set_of(entities: Sequence[int]) -> frozenset[int]:
