@@ -7,6 +7,7 @@ a second one ends it at once. Sets up no logging.
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import socket
 from collections.abc import Callable, Sequence
@@ -94,10 +95,23 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
             timeout_graceful_shutdown=max(1, round(options.grace)),
             backlog=2048,
         )
+        _collect_seldom()
         asyncio.run(_Server(config, service, options, say).serve([listener]))
     finally:
         service.stop(options.grace)
         listener.close()
+
+
+def _collect_seldom() -> None:
+    """Make full collections of garbage short and rare: each holds up every request, by a tenth of a second and more.
+
+    What is there now stays, and need not be looked at again. Sessions are values without cycles, which go when
+    nothing refers to them any more.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, old = gc.get_threshold()
+    gc.set_threshold(young, middle, 10 * old)
 
 
 class _Server(uvicorn.Server):
