@@ -38,14 +38,17 @@ def check_reference(
     for each in folders:
         rows = reference.check_reference(each)
         width = max(len(row.quantity) for row in rows)
-        print(f"{each.name:{width}}  largest difference  in document")
+        print(f"{each.name:{width}}  largest difference  in document  rounding there")
         for row in rows:
             failed += not row.passed
             verdict = "" if row.passed else "  DIFFERENT"
-            print(f"{row.quantity:{width}}  {row.largest:18.1e}  {row.document:11}{verdict}")
+            print(f"{row.quantity:{width}}  {row.largest:18.1e}  {row.document:11}  {row.rounding:14.1e}{verdict}")
         print()
     if failed:
-        raise IncorefError(f"{failed} of the quantities above differ by more than {reference.TOLERANCE:g}.")
+        raise IncorefError(
+            f"{failed} of the quantities above differ by more than {reference.TOLERANCE:g}, and by more than rounding "
+            "explains."
+        )
 
 
 def import_checkpoint(
