@@ -135,12 +135,35 @@ class Server:
         self.process.wait(60)
 
 
+@dataclass(frozen=True)
+class Cores:
+    """Who computes where: server and library on the same ones, each in its turn, and clients on the others."""
+
+    ours: set[int]
+    clients: set[int]
+
+    @classmethod
+    def chosen(cls, count: int | None) -> Cores:
+        every = sorted(os.sched_getaffinity(0))
+        ours = set(every[: count or max(1, len(every) // 2)])
+        return cls(ours, set(every) - ours or ours)
+
+    @contextmanager
+    def for_us(self) -> Iterator[None]:
+        """Threads and processes that are started meanwhile are ours."""
+        os.sched_setaffinity(0, self.ours)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, self.clients)
+
+
 class Benchmark:
-    def __init__(self, folder: Path, sessions: int, server: Server, clients: int, threads: int) -> None:
+    def __init__(self, folder: Path, sessions: int, server: Server, clients: int, cores: Cores) -> None:
         self.resolver = incoref.load()
         self.source = dialogues(folder)
         self.seats = [Seat() for _ in range(sessions)]
-        self.server, self.threads = server, threads
+        self.server, self.cores = server, cores
         self.idle: asyncio.Queue[Connection] = asyncio.Queue()
         for _ in range(clients):
             self.idle.put_nowait(Connection(server.host, server.port))
@@ -157,7 +180,7 @@ class Benchmark:
             seat.expected = [(m.start, m.end, m.entity) for update in updates for m in update.mentions]
 
         started = time.perf_counter()
-        with ThreadPoolExecutor(self.threads) as pool:
+        with self.cores.for_us(), ThreadPoolExecutor(len(self.cores.ours)) as pool:
             list(pool.map(read, range(len(turns))))
         return time.perf_counter() - started
 
@@ -276,16 +299,18 @@ def main() -> None:
     parser.add_argument("--more-rounds", type=int, default=0, help="of the server alone, for its memory")
     parser.add_argument("--redis", action="store_true", help="sessions in a Redis of our own instead of SQLite")
     parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--cores", type=int, help="for the server and the library; half of them when not given")
     parser.add_argument("--workers", type=int, help="of the server; its own choice when not given")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and with it the server
-    threads = len(os.sched_getaffinity(0))
+    cores = Cores.chosen(arguments.cores)
     with tempfile.TemporaryDirectory(prefix="serving") as name, ExitStack() as stack:
         folder = Path(name)
         store = stack.enter_context(redis_server(folder)) if arguments.redis else f"sqlite:{folder / 'sessions.db'}"
-        server = Server(store, arguments.workers)
+        with cores.for_us():
+            server = Server(store, arguments.workers)
         try:
-            benchmark = Benchmark(arguments.folder, arguments.sessions, server, arguments.clients, threads)
+            benchmark = Benchmark(arguments.folder, arguments.sessions, server, arguments.clients, cores)
             asyncio.run(benchmark.run(arguments.rounds, arguments.slow_rounds, arguments.more_rounds))
         finally:
             server.stop()

@@ -18,6 +18,7 @@ from incoref import transitions
 from incoref.products import Floats, Product, plain_product
 from incoref.transitions import Action, History, Span, Stack, State
 
+_HALF = np.float32(0.5)
 WIDTHS = 31
 """Classes of the width feature: 0 to 29 tokens from the top of the stack to the cursor; last, an empty stack."""
 
@@ -116,7 +117,7 @@ class ActionScorer:
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output, self.output_bias = weights["output.weight"], weights["output.bias"]
         self.stack_lstm = _Lstm.of(weights, "stack_cell.", "")
-        self.stack = np.ascontiguousarray(of_stack)
+        self.stack = np.concatenate([of_stack, self.stack_lstm.own], axis=1)
         self.stack_start = weights["stack_start"]
         self.empty_stack = self.stack_start[0] @ self.stack
         # A token's share of the hidden layer and of the stack LSTM's gates, in one product.
@@ -124,8 +125,10 @@ class ActionScorer:
         self.action_lstm = _Lstm.of(weights, "action_lstm.", "_l0")
         # The action LSTM's input is one of four embeddings: its share of the gates is a table of four rows.
         self.action_gates = weights["action_embedding.weight"] @ self.action_lstm.inputs + self.action_lstm.bias
-        self.history = np.ascontiguousarray(of_history)
+        # A history's share of the hidden layer and of the next step's gates, in one product.
+        self.history = np.concatenate([of_history, self.action_lstm.own], axis=1)
         self.action_start = weights["action_start"]
+        self.no_history = self.action_start[0] @ self.history
 
     def begin(self, vectors: Floats, classes: Mapping[str, int]) -> Scoring:
         """Scoring for a chunk of token vectors (n, vector); ``classes`` are the features that hold for all of it."""
@@ -139,30 +142,29 @@ class _ChunkScoring:
         of_tokens = scorer.of_tokens(vectors)
         self._tokens = of_tokens[:, : len(constant)] + constant
         self._pushed = of_tokens[:, len(constant) :] + scorer.stack_lstm.bias
-        h, c = scorer.stack_start
-        self._stack: list[tuple[Floats, Floats, Floats]] = [(h, c, scorer.empty_stack)]
-        self._history, self._history_cell = scorer.action_start
+        # Cells, and the outputs' shares of the hidden layer and of the next gates.
+        self._stack: list[tuple[Floats, Floats]] = [(scorer.stack_start[1], scorer.empty_stack)]
+        self._cell, self._history = scorer.action_start[1], scorer.no_history
+        self._hidden = len(constant)
 
     def scores(self, position: int, top: int | None) -> list[float]:
         scorer = self._scorer
         width = WIDTHS - 1 if top is None else min(WIDTHS - 2, position - top)
-        hidden = self._history @ scorer.history
-        hidden += self._tokens[position]
-        hidden += self._stack[-1][2]
+        hidden = self._history[: self._hidden] + self._tokens[position]
+        hidden += self._stack[-1][1][: self._hidden]
         hidden += scorer.tables["width"][width]
         np.maximum(hidden, scorer.zeros, out=hidden)
         found: list[float] = (scorer.output @ hidden + scorer.output_bias).tolist()
         return found
 
     def taken(self, position: int, action: Action) -> None:
-        scorer = self._scorer
-        self._history, self._history_cell = scorer.action_lstm.step(
-            scorer.action_gates[action], self._history, self._history_cell
-        )
+        scorer, hidden = self._scorer, self._hidden
+        h, self._cell = _lstm_step(scorer.action_gates[action] + self._history[hidden:], self._cell)
+        self._history = h @ scorer.history
         if action is Action.PUSH:
-            h, c, _ = self._stack[-1]
-            h, c = scorer.stack_lstm.step(self._pushed[position], h, c)
-            self._stack.append((h, c, h @ scorer.stack))
+            cell, shares = self._stack[-1]
+            h, cell = _lstm_step(self._pushed[position] + shares[hidden:], cell)
+            self._stack.append((cell, h @ scorer.stack))
         elif action is Action.POP:
             self._stack.pop()
 
@@ -191,12 +193,13 @@ class _Lstm:
         inputs, own, *biases = (turned(weights[f"{prefix}{name}{suffix}"]) for name in names)
         return cls(inputs, own, biases[0] + biases[1])
 
-    def step(self, gates: Floats, h: Floats, c: Floats) -> tuple[Floats, Floats]:
-        """The next state and cell; ``gates`` are the input's share, bias included."""
-        size = len(c)
-        squashed = np.tanh(gates + h @ self.own)
-        logistic = squashed[: 3 * size] * np.float32(0.5)
-        logistic += np.float32(0.5)
-        c = logistic[size : 2 * size] * c
-        c += logistic[:size] * squashed[3 * size :]
-        return logistic[2 * size :] * np.tanh(c), c
+
+def _lstm_step(gates: Floats, c: Floats) -> tuple[Floats, Floats]:
+    """The next output and cell from the sum of all that the gates of an ``_Lstm`` are told."""
+    size = len(c)
+    squashed = np.tanh(gates, out=gates)
+    logistic = squashed[: 3 * size] * _HALF
+    logistic += _HALF
+    c = logistic[size : 2 * size] * c
+    c += logistic[:size] * squashed[3 * size :]
+    return logistic[2 * size :] * np.tanh(c), c

@@ -147,9 +147,12 @@ class ClusterScorer:
         self.span, self.size = projection.shape
         hidden = weights["hidden.linear.weight"].T
         mention, entity, of_both, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
-        self.mention, self.entity = np.ascontiguousarray(mention), np.ascontiguousarray(entity)
+        self.entity = np.ascontiguousarray(entity)
+        # What a mention says on its own: to its pairs, and of a new entity.
+        self.mention = np.concatenate([mention, weights["new_entity.0.weight"].T], axis=1)
         known = {name: n for name, n in PAIR_FEATURES.items() if f"pair_features.tables.{name}.weight" in weights}
-        self.pair_features = [number for number, name in enumerate(PAIR_FEATURES) if name in known]
+        if [*known] != [*PAIR_FEATURES][: len(known)]:  # models of before lack the last ones, and no others
+            raise ValueError(f"the weights have tables of the features {', '.join(known)} alone")
         names = (*known, *constant_features)
         size = len(by_feature) // len(names)
         tables = {
@@ -163,12 +166,13 @@ class ClusterScorer:
         self.constant_tables = {name: tables[name] for name in constant_features}
         votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in known.items()]
         self.votes = np.concatenate(votes)  # models of before have none
+        self.known = len(known)
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output = product(np.ascontiguousarray(weights["output.weight"].T))
         self.output_bias = weights["output.bias"]
-        self.new_hidden = np.ascontiguousarray(weights["new_entity.0.weight"].T)
         self.new_bias = weights["new_entity.0.bias"]
+        self.new_zeros = np.zeros_like(self.new_bias)
         self.new_output, self.new_output_bias = weights["new_entity.2.weight"][0], weights["new_entity.2.bias"]
         untyped = np.zeros((0, self.size), np.float32)
         self.types = np.ascontiguousarray(weights.get("types.weight", untyped).T)
@@ -178,9 +182,9 @@ class ClusterScorer:
         return EntityMemory(self.size, len(self.bias), self.types.shape[1])
 
     def constant(self, classes: Mapping[str, int]) -> Floats:
-        """What features that hold for a whole text add to the hidden layer."""
-        found: Floats = self.bias + sum(self.constant_tables[name][number] for name, number in classes.items())
-        return found
+        """What every mention of a text adds to its own: biases, and the features that hold for the whole text."""
+        of_pairs = self.bias + sum(self.constant_tables[name][number] for name, number in classes.items())
+        return np.concatenate([of_pairs, self.new_bias])
 
     def spans(self, vectors: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
         """Vectors of spans of a chunk (first, last, both included), (spans, size)."""
@@ -197,19 +201,24 @@ class ClusterScorer:
 
     def scores(self, memory: EntityMemory, span: Floats, classes: npt.NDArray[np.int64], constant: Floats) -> Floats:
         """Scores of all entities and, last, of a new one, (entities + 1,)."""
-        found = np.empty(len(memory) + 1, np.float32)
-        found[-1] = np.maximum(span @ self.new_hidden + self.new_bias, 0) @ self.new_output + self.new_output_bias[0]
-        if len(memory):
-            pairs = np.zeros((len(memory), self.pair), np.float32)
+        entities, hidden_size = len(memory), len(self.bias)
+        found = np.empty(entities + 1, np.float32)
+        own = span @ self.mention
+        own += constant
+        found[-1] = np.maximum(own[hidden_size:], self.new_zeros) @ self.new_output + self.new_output_bias[0]
+        if entities:
+            pairs = np.empty((entities, self.pair), np.float32)
             np.multiply(memory.means, span, out=pairs[:, : self.size])
-            places = classes[self.pair_features] + self.pair_places
-            pairs[np.arange(len(memory)), places] = 1
+            ones = pairs[:, self.size :]
+            ones[:] = 0
+            pairs[np.arange(entities), classes[: self.known] + self.pair_places] = 1
             hidden = self.of_pairs(pairs)
             hidden += memory.shares
-            hidden += span @ self.mention + constant
+            hidden += own[:hidden_size]
             np.maximum(hidden, self.zeros, out=hidden)
-            found[:-1] = self.output(hidden)[:, 0] + self.output_bias[0]
-            found[:-1] += self.votes[places - self.size].sum(axis=0)
+            found[:-1] = self.output(hidden)[:, 0]
+            found[:-1] += ones @ self.votes
+            found[:-1] += self.output_bias
         return found
 
     def assign(

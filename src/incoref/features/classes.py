@@ -126,7 +126,7 @@ GENDERED_BITS = sum(1 << number for number in GENDERED)
 
 def bucket(values: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """The classes of values whose classes start at these numbers."""
-    return np.searchsorted(edges, values, side="right")
+    return edges.searchsorted(values, "right")
 
 
 def _agreement(pronoun: int, said: int) -> Agreement:

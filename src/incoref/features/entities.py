@@ -73,6 +73,10 @@ _NEW_ENTITY = np.array(
     [[0 if column in (COUNT, PRONOUN_BITS, _NAMED, GENDERS, OPENED) else _NOBODY] for column in range(len(COLUMNS))]
 )
 
+# NumPy takes long to make an array of what is no number, as members of these are.
+_SPOKEN_BY = np.array([Voice.OTHER_SPEAKER, Voice.SAME_SPEAKER], np.int64)
+_IS_NAMED = np.array([Naming.FIRST_NAME, Naming.OTHER_NAME], np.int64)
+
 
 class EntityFacts:
     """The facts of all entities of a text, in order of foundation; grows with ``add``, and ``copy`` is cheap."""
@@ -255,7 +259,7 @@ class EntityFacts:
 
     def naming(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The class of ``Naming`` of every entity for a mention that is a name, (entities,)."""
-        found = np.where(self.numbers[_NAMED] > 0, Naming.OTHER_NAME, Naming.FIRST_NAME)
+        found = _IS_NAMED[(self.numbers[_NAMED] > 0).view(np.int8)]
         found[_found(self._called, mention.name)] = Naming.SHARED
         i_of = self.numbers[_FIRST_PERSON_OF]
         speakers = [speaker for speaker in _found(self._names, mention.name) if speaker in i_of]
@@ -294,10 +298,9 @@ class EntityFacts:
         numbers = self.numbers
         i_of, you_by = numbers[_FIRST_PERSON_OF], numbers[_SECOND_PERSON_BY]
         turn_before = mention.turn - 1
-        mine, others = (i_of == me) & (i_of != _NOBODY), (i_of != me) & (i_of != _NOBODY)
-        my_you, others_you = (you_by == me) & (you_by != _NOBODY), (you_by != me) & (you_by != _NOBODY)
-        by_me = numbers[_SPEAKER] == me
-        found = np.where(by_me, Voice.SAME_SPEAKER, Voice.OTHER_SPEAKER).astype(np.int64)
+        mine, my_you, by_me = i_of == me, you_by == me, numbers[_SPEAKER] == me  # never nobody
+        others, others_you = (i_of != _NOBODY) > mine, (you_by != _NOBODY) > my_you
+        found = _SPOKEN_BY[by_me.view(np.int8)]
         if mention.pronoun == FIRST_PERSON:
             found[my_you] = Voice.I_SAID_YOU
             found[others_you & (numbers[_SECOND_PERSON_TURN] == turn_before)] = Voice.I_WAS_ADDRESSED

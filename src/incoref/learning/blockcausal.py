@@ -145,11 +145,13 @@ class _Layer(nn.Module):
     def forward(self, hidden: Tensor, lengths: list[int], masks: list[Tensor]) -> Tensor:
         """Windows side by side in ``hidden`` (n, width): attention stays inside each window."""
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
-        parts = (torch.split(part, lengths, dim=1) for part in self.projections(hidden))
-        attended = [
-            functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]
-            for q, k, v, mask in zip(*parts, masks, strict=True)
-        ]
+        parts = (torch.split(part.float(), lengths, dim=1) for part in self.projections(hidden))
+        # In single precision: on a CPU, the backward pass of attention in bfloat16 takes ten times as long.
+        with torch.autocast(hidden.device.type, enabled=False):
+            attended = [
+                functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]
+                for q, k, v, mask in zip(*parts, masks, strict=True)
+            ]
         return self.finish(hidden, torch.cat(attended, dim=1))
 
 

@@ -15,7 +15,7 @@ from incoref.cli import app
 from incoref.errors import FormatError, IncorefError
 from incoref.learning.paper.checkpoint import load_paper_model
 from incoref.learning.paper.config import Mode, PaperConfig, Setting
-from incoref.learning.paper.reference import check_reference, tensor_difference
+from incoref.learning.paper.reference import Difference, check_reference, tensor_difference
 from paper_models import random_document, tiny_config, write_reference_folder
 
 CONFIGS = {
@@ -76,6 +76,15 @@ def test_each_number_that_is_off_is_found_and_no_other(folder: Path) -> None:
         wrong = [row for row in check_reference(folder) if not row.passed]
         assert [(row.quantity, row.document) for row in wrong] == [(quantity, 1) for quantity, _ in some]
         (folder / "expected.json").write_text(expected)
+
+
+def test_what_rounding_explains_passes_and_more_does_not() -> None:
+    assert Difference("logits", largest=9e-5).passed
+    assert not Difference("logits", largest=2e-4).passed
+    assert Difference("logits", largest=3e-2, rounding=5e-3).passed
+    assert not Difference("logits", largest=3e-2, rounding=2e-3).passed
+    explained, slip = Difference("logits", 3e-2, document=1, rounding=5e-3), Difference("logits", 2e-4, document=2)
+    assert explained.worse(slip) == slip.worse(explained) == slip
 
 
 def test_other_weights_are_found(folder: Path) -> None:
