@@ -117,9 +117,10 @@ class ActionScorer:
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output, self.output_bias = weights["output.weight"], weights["output.bias"]
         self.stack_lstm = _Lstm.of(weights, "stack_cell.", "")
-        self.stack = np.concatenate([of_stack, self.stack_lstm.own], axis=1)
+        self.stack = np.ascontiguousarray(of_stack)
         self.stack_start = weights["stack_start"]
         self.empty_stack = self.stack_start[0] @ self.stack
+        self.empty_gates = self.stack_start[0] @ self.stack_lstm.own
         # A token's share of the hidden layer and of the stack LSTM's gates, in one product.
         self.of_tokens = product(np.concatenate([buffer, self.stack_lstm.inputs], axis=1))
         self.action_lstm = _Lstm.of(weights, "action_lstm.", "_l0")
@@ -142,8 +143,8 @@ class _ChunkScoring:
         of_tokens = scorer.of_tokens(vectors)
         self._tokens = of_tokens[:, : len(constant)] + constant
         self._pushed = of_tokens[:, len(constant) :] + scorer.stack_lstm.bias
-        # Cells, and the outputs' shares of the hidden layer and of the next gates.
-        self._stack: list[tuple[Floats, Floats]] = [(scorer.stack_start[1], scorer.empty_stack)]
+        h, c = scorer.stack_start
+        self._stack: list[tuple[Floats, Floats, Floats]] = [(h, c, scorer.empty_stack)]
         self._cell, self._history = scorer.action_start[1], scorer.no_history
         self._hidden = len(constant)
 
@@ -151,7 +152,7 @@ class _ChunkScoring:
         scorer = self._scorer
         width = WIDTHS - 1 if top is None else min(WIDTHS - 2, position - top)
         hidden = self._history[: self._hidden] + self._tokens[position]
-        hidden += self._stack[-1][1][: self._hidden]
+        hidden += self._stack[-1][2]
         hidden += scorer.tables["width"][width]
         np.maximum(hidden, scorer.zeros, out=hidden)
         found: list[float] = (scorer.output @ hidden + scorer.output_bias).tolist()
@@ -162,9 +163,10 @@ class _ChunkScoring:
         h, self._cell = _lstm_step(scorer.action_gates[action] + self._history[hidden:], self._cell)
         self._history = h @ scorer.history
         if action is Action.PUSH:
-            cell, shares = self._stack[-1]
-            h, cell = _lstm_step(self._pushed[position] + shares[hidden:], cell)
-            self._stack.append((cell, h @ scorer.stack))
+            h, c, _ = self._stack[-1]
+            below = h @ scorer.stack_lstm.own if len(self._stack) > 1 else scorer.empty_gates
+            h, c = _lstm_step(self._pushed[position] + below, c)
+            self._stack.append((h, c, h @ scorer.stack))
         elif action is Action.POP:
             self._stack.pop()
 

@@ -17,7 +17,8 @@ from incoref.encoders.runtime import Floats, Ints, processors
 from incoref.encoders.together import Together
 from incoref.windows import WindowSizes
 
-_SHORTEST_LINE = 16
+_SHORTEST_LINE, _LINE_STEP = 16, 8
+"""Attention takes time by the square of a line's length, empty places included."""
 _MOST_ROWS = 64
 """Sub-words in one call of several blocks: more make it no cheaper, only longer."""
 _COMPANY = 3
@@ -69,7 +70,4 @@ class AloneEncoder:
 
 def _line(length: int) -> int:
     """Places for a block of this length after the start symbol: few lengths, so that blocks find company."""
-    line = _SHORTEST_LINE
-    while line <= length:
-        line *= 2
-    return line
+    return max(_SHORTEST_LINE, -(-(length + 1) // _LINE_STEP) * _LINE_STEP)
