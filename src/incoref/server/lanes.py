@@ -2,14 +2,15 @@
 
 Lanes take turns, so that a long queue in one holds up no other. Queues are bounded. While little waits, only the
 usual number of tasks runs at once, which ends each of them soonest; when much does, more, for what they can do
-together. Knows nothing of the work.
+together. A task that waits for a disk or a network lets another one run meanwhile. Knows nothing of the work.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Condition
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ class QueueFull(IncorefError):
 class Lanes:
     def __init__(self, workers: int, most: int, most_of_lane: int, usual: int | None = None) -> None:
         """At most ``workers`` tasks at once, but only ``usual`` as long as there are fewer tasks than workers."""
-        self._pool = ThreadPoolExecutor(workers, "incoref")
+        self._pool = ThreadPoolExecutor(2 * workers, "incoref")  # half of them for tasks that wait elsewhere
         self._workers, self._usual = workers, min(workers, usual or workers)
         self._most, self._most_of_lane = most, most_of_lane
         self._ready: deque[str] = deque()  # lanes whose next task can begin, in order
@@ -61,6 +62,18 @@ class Lanes:
             else:
                 tasks.append((future, work))
         return future
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """For a task while it waits for something else than a processor: another one may run in its place."""
+        with self._changed:
+            self._running -= 1
+            self._begin()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._running += 1  # it goes on at once, even if that is one too many for a while
 
     def drained(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits or runs; whether that happened in time."""

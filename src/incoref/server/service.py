@@ -245,7 +245,8 @@ class SessionService:
             record = Record(live.number + 1, sequence, command.encode(), encoded(answer))
             self._reading.add(time.perf_counter() - started)
             try:
-                self.store.append(id, record, self._clock())
+                with self._lanes.elsewhere():
+                    self.store.append(id, record, self._clock())
             except OutOfOrder:  # another process was quicker: go on from what it did
                 continue
             before = live.session

@@ -85,6 +85,27 @@ def test_everything_is_done_once_and_in_its_lanes_order(names: list[str], worker
         assert numbers == sorted(numbers)
 
 
+def test_while_a_task_waits_elsewhere_another_runs_but_not_one_of_its_lane() -> None:
+    lanes, task, written = Lanes(1, 10, 10), Watched(), Event()
+
+    def write() -> None:
+        with lanes.elsewhere():
+            assert written.wait(10)
+
+    writing, same, other = lanes.submit("a", write), lanes.submit("a", task), lanes.submit("b", task)
+    until(lambda: task.running == 1)
+    assert not writing.done()
+    assert not same.running()
+    task.go.set()
+    other.result(10)
+    assert not same.running()
+    written.set()
+    writing.result(10)
+    same.result(10)
+    assert lanes.drained(10)
+    lanes.close()
+
+
 def test_queues_are_bounded() -> None:
     lanes, task = Lanes(1, 3, 2), Watched()
     running = lanes.submit("a", task)
