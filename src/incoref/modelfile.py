@@ -160,10 +160,10 @@ class Model:
 
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:
     """A vector for each word: the mean of its sub-words', (words, width)."""
-    owned = np.flatnonzero(subwords.word != NO_WORD)
-    if not len(owned):
-        return vectors[:0]
-    word = subwords.word[owned]
-    starts = np.flatnonzero(np.diff(word, prepend=NO_WORD))
-    counts = np.diff(starts, append=len(word))
-    return np.asarray(np.add.reduceat(vectors[owned], starts, axis=0) / counts[:, None], np.float32)
+    owned = subwords.word != NO_WORD
+    rows, counts = vectors[owned], np.bincount(subwords.word[owned])
+    if not len(rows):
+        return rows
+    found: Floats = np.add.reduceat(rows, np.cumsum(counts) - counts, axis=0)
+    found /= counts.astype(np.float32)[:, None]
+    return found

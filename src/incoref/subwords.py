@@ -177,6 +177,8 @@ def encode_in_pieces(
 
 def joined(parts: Sequence[Subwords]) -> Subwords:
     """Sentences one after the other, their words numbered on."""
+    if len(parts) == 1:
+        return parts[0]
     offsets = np.cumsum([0, *(part.words for part in parts)])
     words = [
         np.where(part.word == NO_WORD, NO_WORD, part.word + offset)
