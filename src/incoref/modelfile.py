@@ -161,9 +161,9 @@ class Model:
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:
     """A vector for each word: the mean of its sub-words', (words, width)."""
     owned = subwords.word != NO_WORD
-    rows, counts = vectors[owned], np.bincount(subwords.word[owned])
-    if not len(rows):
-        return rows
-    found: Floats = np.add.reduceat(rows, np.cumsum(counts) - counts, axis=0)
+    counts = np.bincount(subwords.word[owned])
+    if not len(counts):
+        return vectors[:0]
+    found: Floats = np.add.reduceat(vectors[owned], np.cumsum(counts) - counts, axis=0)
     found /= counts.astype(np.float32)[:, None]
     return found

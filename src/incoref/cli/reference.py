@@ -46,8 +46,8 @@ def check_reference(
         print()
     if failed:
         raise IncorefError(
-            f"{failed} of the quantities above differ by more than {reference.TOLERANCE:g}, and by more than rounding "
-            "explains."
+            f"{failed} of the quantities above differ by more than {reference.TOLERANCE:g}, "
+            "and by more than rounding explains."
         )
 
 

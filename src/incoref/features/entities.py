@@ -259,7 +259,7 @@ class EntityFacts:
 
     def naming(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
         """The class of ``Naming`` of every entity for a mention that is a name, (entities,)."""
-        found = _IS_NAMED[(self.numbers[_NAMED] > 0).view(np.int8)]
+        found: npt.NDArray[np.int64] = _IS_NAMED[(self.numbers[_NAMED] > 0).view(np.int8)]
         found[_found(self._called, mention.name)] = Naming.SHARED
         i_of = self.numbers[_FIRST_PERSON_OF]
         speakers = [speaker for speaker in _found(self._names, mention.name) if speaker in i_of]
@@ -300,7 +300,7 @@ class EntityFacts:
         turn_before = mention.turn - 1
         mine, my_you, by_me = i_of == me, you_by == me, numbers[_SPEAKER] == me  # never nobody
         others, others_you = (i_of != _NOBODY) > mine, (you_by != _NOBODY) > my_you
-        found = _SPOKEN_BY[by_me.view(np.int8)]
+        found: npt.NDArray[np.int64] = _SPOKEN_BY[by_me.view(np.int8)]
         if mention.pronoun == FIRST_PERSON:
             found[my_you] = Voice.I_SAID_YOU
             found[others_you & (numbers[_SECOND_PERSON_TURN] == turn_before)] = Voice.I_WAS_ADDRESSED

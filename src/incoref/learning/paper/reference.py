@@ -6,9 +6,9 @@ forced; then the two quicker ways with the definition: encoding with cached keys
 which is compared in double precision.
 
 Through a long action history with random weights, the last digit of a number can grow until it changes an action, and
-the last digit is a matter of the order of additions, which processors choose differently. So the definition is computed
-in double precision too: where that differs from single precision by more than the tolerance, nobody's numbers in
-single precision can be told from the right ones more closely than that.
+the last digit is a matter of the order of additions, which processors choose differently. So the definition is
+computed in double precision too: where that differs from single precision by more than the tolerance, nobody's
+numbers in single precision can be told from the right ones more closely than that.
 """
 
 from __future__ import annotations
