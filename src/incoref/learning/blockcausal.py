@@ -10,6 +10,7 @@ that pretrained weights load as they are.
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -145,9 +146,11 @@ class _Layer(nn.Module):
     def forward(self, hidden: Tensor, lengths: list[int], masks: list[Tensor]) -> Tensor:
         """Windows side by side in ``hidden`` (n, width): attention stays inside each window."""
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
-        parts = (torch.split(part.float(), lengths, dim=1) for part in self.projections(hidden))
+        projected = self.projections(hidden)
+        rounded = projected[0].dtype != torch.float32
+        parts = (torch.split(part.float(), lengths, dim=1) for part in projected)
         # In single precision: on a CPU, the backward pass of attention in bfloat16 takes ten times as long.
-        with torch.autocast(hidden.device.type, enabled=False):
+        with torch.autocast(hidden.device.type, enabled=False) if rounded else nullcontext():
             attended = [
                 functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]
                 for q, k, v, mask in zip(*parts, masks, strict=True)
