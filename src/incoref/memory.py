@@ -166,7 +166,6 @@ class ClusterScorer:
         self.constant_tables = {name: tables[name] for name in constant_features}
         votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in known.items()]
         self.votes = np.concatenate(votes)  # models of before have none
-        self.known = len(known)
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output = product(np.ascontiguousarray(weights["output.weight"].T))
@@ -211,7 +210,7 @@ class ClusterScorer:
             np.multiply(memory.means, span, out=pairs[:, : self.size])
             ones = pairs[:, self.size :]
             ones[:] = 0
-            pairs[np.arange(entities), classes[: self.known] + self.pair_places] = 1
+            pairs[np.arange(entities), classes[: len(self.pair_places)] + self.pair_places] = 1
             hidden = self.of_pairs(pairs)
             hidden += memory.shares
             hidden += own[:hidden_size]

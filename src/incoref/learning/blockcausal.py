@@ -127,7 +127,7 @@ class _Layer(nn.Module):
         self.intermediate = _Intermediate(sizes)
         self.output = _Output(sizes.inner, sizes)
 
-    def projections(self, hidden: Tensor) -> tuple[Tensor, ...]:
+    def projections(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, (heads, n, width of a head) each."""
         attention = self.attention.self
         query, key, value = (
@@ -148,9 +148,8 @@ class _Layer(nn.Module):
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
         projected = self.projections(hidden)
         rounded = projected[0].dtype == torch.bfloat16
-        if rounded:  # on a CPU, attention in bfloat16 takes ten times as long to go back through
-            projected = tuple(part.float() for part in projected)
-        parts = (torch.split(part, lengths, dim=1) for part in projected)
+        # In single precision: on a CPU, attention in bfloat16 takes ten times as long to go back through.
+        parts = (torch.split(part.float() if rounded else part, lengths, dim=1) for part in projected)
         with torch.autocast(hidden.device.type, enabled=False) if rounded else nullcontext():
             attended = [
                 functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]

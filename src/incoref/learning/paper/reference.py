@@ -225,8 +225,13 @@ def _differences(
     exact = copy.deepcopy(model).double()
     found, unrounded = _outputs(model, document), _outputs(exact, document)
     roundings = dict(_compared(found, unrounded))
-    if math.inf in roundings.values():  # rounding decides an action or a choice, and all that follows is another text
-        roundings |= dict.fromkeys((name for name in roundings if name.startswith("free running")), math.inf)
+    # Where rounding decides an action or a choice, all that follows is another text; nothing else is without bound.
+    decided_by_rounding = any(roundings[f"free running: {what}"] for what in ("actions", "clustering choices"))
+    for quantity, rounding in roundings.items():
+        if decided_by_rounding and quantity.startswith("free running"):
+            roundings[quantity] = math.inf
+        elif math.isinf(rounding):
+            roundings[quantity] = 0.0
     for quantity, largest in _compared(found, expected):
         yield quantity, largest, roundings[quantity]
     with torch.inference_mode():

@@ -94,6 +94,14 @@ def test_other_weights_are_found(folder: Path) -> None:
     assert not all(row.passed for row in check_reference(folder))
 
 
+def test_weights_that_give_no_numbers_are_not_taken_for_rounding(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    weights["parse_action_ffnn.3.bias"][2] = float("nan")
+    save_file(weights, folder / "model.safetensors")
+    wrong = {row.quantity for row in check_reference(folder) if not row.passed}
+    assert {"teacher forced: action logits", "teacher forced: loss", "teacher forced: gradient norms"} <= wrong
+
+
 def test_the_command_prints_every_quantity_and_fails_above_the_tolerance(folder: Path) -> None:
     good = CliRunner().invoke(app, ["check-reference", str(folder)])
     assert good.exit_code == 0, good.output
