@@ -92,7 +92,9 @@ class HeadsConfig(_Section):
     history: int = Field(30, description="Hidden size of the action LSTM.")
     action: int = Field(20, description="Size of an action's embedding.")
     feature: int = Field(20, description="Size of a feature's embedding.")
-    detector_hidden: int = Field(1000, description="Hidden layer of the action scorer.")
+    detector_hidden: int = Field(
+        1000, description="Hidden layer of the action scorer; of a larger one in start, the best part is kept."
+    )
     projection: int = Field(256, description="Size of a span's vector.")
     clusterer_hidden: int = Field(
         192, description="Hidden layer of the cluster scorer; of a larger one in start, the best part is kept."

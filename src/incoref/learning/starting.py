@@ -78,9 +78,11 @@ def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
 def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -> None:
     """Start a model from earlier weights, whose genres, schemes and types are the first of its own.
 
-    Of a larger hidden layer in the clusterer, the units that weigh most are kept.
+    Of larger hidden layers in detector and clusterer, the units that weigh most are kept.
     """
-    given = with_new_features(_narrowed(given, model.clusterer.sizes.hidden), model)
+    given = _narrowed(given, "detector", model.detector.sizes.hidden)
+    given = _narrowed(given, "clusterer", model.clusterer.sizes.hidden)
+    given = with_new_features(given, model)
     for name, value in model.state_dict().items():
         if name.endswith(WRITING_TABLE) and name not in given:  # it was not told how words are written
             continue
@@ -94,16 +96,15 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -
     model.silence()
 
 
-def _narrowed(given: Mapping[str, Tensor], units: int) -> Mapping[str, Tensor]:
-    """The weights with at most so many hidden units in the clusterer: those whose weights in and out are largest."""
-    names = ("hidden.linear.weight", "hidden.linear.bias", "output.weight")
-    into, bias, out = (given[f"clusterer.{name}"] for name in names)
+def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[str, Tensor]:
+    """The weights with at most so many hidden units in a scorer: those whose weights in and out are largest."""
+    names = [f"{scorer}.{name}" for name in ("hidden.linear.weight", "hidden.linear.bias", "output.weight")]
+    into, bias, out = (given[name] for name in names)
     if len(into) <= units:
         return given
-    weighs = out[0].abs() * into.norm(dim=1)
+    weighs = out.norm(dim=0) * into.norm(dim=1)
     kept = weighs.topk(units).indices.sort().values
-    narrow = (into[kept], bias[kept], out[:, kept])
-    return {**given, **{f"clusterer.{name}": value for name, value in zip(names, narrow, strict=True)}}
+    return {**given, **dict(zip(names, (into[kept], bias[kept], out[:, kept]), strict=True))}
 
 
 def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:

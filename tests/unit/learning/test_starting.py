@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 import torch
 from onnx import numpy_helper
 
@@ -98,20 +99,21 @@ def test_features_that_an_earlier_model_did_not_know_change_nothing_at_first() -
     torch.testing.assert_close(found, expected)
 
 
-def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyModels) -> None:
+@pytest.mark.parametrize("scorer", ["detector", "clusterer"])
+def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyModels, scorer: str) -> None:
     _, weights = earlier_model(tiny.fp32)
-    out = weights["clusterer.output.weight"]
+    out = weights[f"{scorer}.output.weight"]
     out[:] = 0.01
-    out[0, [3, 5, 20]] = torch.tensor([2.0, -3.0, 4.0])
+    rows = [3, 5, 20]
+    out[:, rows] = torch.tensor([2.0, -3.0, 4.0])
     torch.manual_seed(1)
-    sizes = HeadSizes(**{**HEADS.model_dump(), "clusterer_hidden": 3})
+    sizes = HeadSizes(**{**HEADS.model_dump(), f"{scorer}_hidden": len(rows)})
     model = StreamingModel(random_model().encoder, NAMES, sizes)
     take_over(model, weights, tiny.fp32)
-    found = model.clusterer
-    assert found.output.weight.tolist() == [[2.0, -3.0, 4.0]]
-    rows = [3, 5, 20]
-    torch.testing.assert_close(found.hidden.linear.weight.detach(), weights["clusterer.hidden.linear.weight"][rows])
-    torch.testing.assert_close(found.hidden.linear.bias.detach(), weights["clusterer.hidden.linear.bias"][rows])
+    found = model.get_submodule(scorer).state_dict()
+    assert found["output.weight"].tolist() == [[2.0, -3.0, 4.0]] * len(out)
+    for name in ("hidden.linear.weight", "hidden.linear.bias"):
+        torch.testing.assert_close(found[name], weights[f"{scorer}.{name}"][rows])
 
 
 def test_an_encoder_can_come_from_a_model_folder(tiny: TinyModels) -> None:
