@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from incoref.features import MentionFacts, facts_of
-from incoref.memory import Decision, EntityMemory
+from incoref.memory import Decision, EntityMemory, SpanVector
 from incoref.model import BlockResult, FoundMention, after, turns
 from incoref.modelfile import Model, ModelState, word_means
 from incoref.subwords import Subwords, Utterance, joined
@@ -59,7 +59,7 @@ class RuleModel(Model):
         return ModelState(reading, encoder), BlockResult(tuple(mentions), ())
 
     def _decide(
-        self, memory: EntityMemory, vector: np.ndarray, facts: MentionFacts, classes: Mapping[str, int]
+        self, memory: EntityMemory, vector: SpanVector, facts: MentionFacts, classes: Mapping[str, int]
     ) -> Decision:
         if facts.says_i and facts.speaker in memory.participants:
             return self.heads.clusters.assign(memory, vector, facts, self.heads.clusters.constant(classes))

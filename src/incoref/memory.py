@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +123,16 @@ def _copied(rows: npt.NDArray[_Numbers], room: int) -> npt.NDArray[_Numbers]:
     return twin
 
 
+class SpanVector(NamedTuple):
+    """The vector of a mention, and what follows from it alone."""
+
+    vector: Floats
+    own: Floats
+    """What it adds to the hidden layers of all its pairs and of a new entity."""
+    types: Floats
+    """Scores of types."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Where a mention went: the entity's number, whether it is new, and the probability of every choice."""
@@ -148,8 +158,11 @@ class ClusterScorer:
         hidden = weights["hidden.linear.weight"].T
         mention, entity, of_both, by_feature = np.split(hidden, np.cumsum([self.size] * 3), axis=0)
         self.entity = np.ascontiguousarray(entity)
-        # What a mention says on its own: to its pairs, and of a new entity.
-        self.mention = np.concatenate([mention, weights["new_entity.0.weight"].T], axis=1)
+        untyped = np.zeros((0, self.size), np.float32)
+        types = weights.get("types.weight", untyped).T
+        self.types, self.types_bias = types.shape[1], weights.get("types.bias", untyped[:, 0])
+        # What a mention says on its own: to its pairs, of a new entity, and of its type.
+        self.of_mentions = product(np.concatenate([mention, weights["new_entity.0.weight"].T, types], axis=1))
         known = {name: n for name, n in PAIR_FEATURES.items() if f"pair_features.tables.{name}.weight" in weights}
         if [*known] != [*PAIR_FEATURES][: len(known)]:  # models of before lack the last ones, and no others
             raise ValueError(f"the weights have tables of the features {', '.join(known)} alone")
@@ -173,20 +186,17 @@ class ClusterScorer:
         self.new_bias = weights["new_entity.0.bias"]
         self.new_zeros = np.zeros_like(self.new_bias)
         self.new_output, self.new_output_bias = weights["new_entity.2.weight"][0], weights["new_entity.2.bias"]
-        untyped = np.zeros((0, self.size), np.float32)
-        self.types = np.ascontiguousarray(weights.get("types.weight", untyped).T)
-        self.types_bias = weights.get("types.bias", untyped[:, 0])
 
     def empty(self) -> EntityMemory:
-        return EntityMemory(self.size, len(self.bias), self.types.shape[1])
+        return EntityMemory(self.size, len(self.bias), self.types)
 
     def constant(self, classes: Mapping[str, int]) -> Floats:
         """What every mention of a text adds to its own: biases, and the features that hold for the whole text."""
         of_pairs = self.bias + sum(self.constant_tables[name][number] for name, number in classes.items())
         return np.concatenate([of_pairs, self.new_bias])
 
-    def spans(self, vectors: Floats, spans: Sequence[tuple[int, int]]) -> Floats:
-        """Vectors of spans of a chunk (first, last, both included), (spans, size)."""
+    def spans(self, vectors: Floats, spans: Sequence[tuple[int, int]]) -> list[SpanVector]:
+        """Of spans of a chunk (first, last, both included)."""
         attention = vectors @ self.attention
         joined = np.empty((len(spans), self.span), np.float32)
         width = vectors.shape[1]
@@ -196,21 +206,28 @@ class ClusterScorer:
             row[:width], row[width : 2 * width] = vectors[first], vectors[last]
             row[2 * width : 3 * width] = (weights / weights.sum()) @ vectors[first : last + 1]
             row[3 * width :] = self.width_table[min(WIDTHS - 2, last - first)]
-        return self.project(joined) + self.projection_bias
+        return self.span_vectors(self.project(joined) + self.projection_bias)
 
-    def scores(self, memory: EntityMemory, span: Floats, classes: npt.NDArray[np.int64], constant: Floats) -> Floats:
+    def span_vectors(self, vectors: Floats) -> list[SpanVector]:
+        """Of spans that have these vectors, (spans, size)."""
+        own, types = np.split(self.of_mentions(vectors), [len(self.bias) + len(self.new_bias)], axis=1)
+        return list(map(SpanVector, vectors, own, types + self.types_bias))
+
+    def scores(
+        self, memory: EntityMemory, span: SpanVector, classes: npt.NDArray[np.int64], constant: Floats
+    ) -> Floats:
         """Scores of all entities and, last, of a new one, (entities + 1,)."""
         entities, hidden_size = len(memory), len(self.bias)
         found = np.empty(entities + 1, np.float32)
-        own = span @ self.mention
-        own += constant
+        own = span.own + constant
         found[-1] = np.maximum(own[hidden_size:], self.new_zeros) @ self.new_output + self.new_output_bias[0]
         if entities:
             pairs = np.empty((entities, self.pair), np.float32)
-            np.multiply(memory.means, span, out=pairs[:, : self.size])
+            np.multiply(memory.means, span.vector, out=pairs[:, : self.size])
             ones = pairs[:, self.size :]
             ones[:] = 0
-            pairs[np.arange(entities), classes[: len(self.pair_places)] + self.pair_places] = 1
+            places = self.pair_places + np.arange(0, pairs.size, self.pair)
+            pairs.reshape(-1)[classes[: len(self.pair_places)] + places] = 1
             hidden = self.of_pairs(pairs)
             hidden += memory.shares
             hidden += own[:hidden_size]
@@ -221,7 +238,7 @@ class ClusterScorer:
         return found
 
     def assign(
-        self, memory: EntityMemory, span: Floats, facts: MentionFacts, constant: Floats, temperature: float = 1.0
+        self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, constant: Floats, temperature: float = 1.0
     ) -> Decision:
         """Put a mention where it scores highest; changes ``memory``."""
         classes = memory.facts.classes(facts)
@@ -236,14 +253,14 @@ class ClusterScorer:
         self.add(memory, span, facts, entity)
         return Decision(entity, entity == len(weights) - 1, weights / weights.sum())
 
-    def add(self, memory: EntityMemory, span: Floats, facts: MentionFacts, entity: int) -> None:
+    def add(self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, entity: int) -> None:
         """Put a mention into an entity (one past the last founds it): the running mean and all that follows it."""
-        types = span @ self.types + self.types_bias
+        vector, _, types = span
         if entity == len(memory):
-            memory.found(span, span @ self.entity, types)
+            memory.found(vector, vector @ self.entity, types)
         else:
             count = memory.counts[entity]
-            memory.means[entity] += (span - memory.means[entity]) / (count + 1)
+            memory.means[entity] += (vector - memory.means[entity]) / (count + 1)
             memory.shares[entity] = memory.means[entity] @ self.entity
             memory.type_scores[entity] += types
             memory.counts[entity] = count + 1

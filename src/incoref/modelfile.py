@@ -20,6 +20,7 @@ from safetensors.numpy import load_file
 
 from incoref.encoders import Encoder, EncoderState, load_encoder
 from incoref.errors import IncorefError
+from incoref.memory import SpanVector
 from incoref.model import UNKNOWN_GENRE, BlockResult, HeadNames, Heads, ReadingState, Temperatures
 from incoref.products import Floats, ThreadedProduct
 from incoref.subwords import NO_WORD, Subwords, SubwordTokenizer, Utterance, blocks_of, joined
@@ -42,6 +43,8 @@ class ModelConfig:
     description: str = ""
     capitals: bool = False
     """Whether the encoder is told how words are written; since format 2."""
+    rounded: bool = False
+    """Whether the large products of the heads are computed in 8 bits, as those of the encoder are."""
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -56,6 +59,7 @@ class ModelConfig:
             k=data["k"],
             description=data["description"],
             capitals=data.get("capitals", False),
+            rounded=data.get("rounded", False),
         )
 
     @classmethod
@@ -104,8 +108,9 @@ class Model:
             weights = load_file(place / "head.safetensors")
         except Exception as error:  # safetensors raises an exception class of its own without a public base
             raise IncorefError(f"{place / 'head.safetensors'}: can't be read: {error}") from error
+        product = ThreadedProduct(threads, config.rounded)
         try:
-            heads = Heads.from_weights(weights, config.names, config.temperatures, ThreadedProduct(threads))
+            heads = Heads.from_weights(weights, config.names, config.temperatures, product)
         except (KeyError, ValueError) as error:
             raise IncorefError(f"{place / 'head.safetensors'}: does not go with config.json: {error}") from error
         return cls(place, config, tokenizer, encoder, heads)
@@ -149,13 +154,12 @@ class Model:
         reading, result = self.heads.step([utterance for utterance, _ in block], words, state.reading, classes)
         return ModelState(reading, encoder), result
 
-    def vector_of(self, words: Sequence[str]) -> Floats:
-        """The vector of a mention that stands alone, (size,)."""
+    def vector_of(self, words: Sequence[str]) -> SpanVector:
+        """The vector of a mention that stands alone."""
         block = self.blocks([Utterance(tuple(words))])[0]
         subwords = joined([part for _, part in block])
         vectors = word_means(self.encoder.read(subwords.ids, self.encoder.start())[0], subwords)
-        found: Floats = self.heads.clusters.spans(vectors, [(0, len(vectors) - 1)])[0]
-        return found
+        return self.heads.clusters.spans(vectors, [(0, len(vectors) - 1)])[0]
 
 
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from incoref.features import PAIR_FEATURES, MentionFacts, facts_of
-from incoref.memory import ClusterScorer, EntityMemory, Floats
+from incoref.memory import ClusterScorer, EntityMemory, Floats, SpanVector
 from tiny_models import HEADS, NAMES, TinyModels, random_model
 
 WORDS = ("Anna", "Carl", "she", "the old man", "the man", "it", "Hong Kong", "a dog")
@@ -25,9 +25,13 @@ def spans(count: int) -> Floats:
     return np.random.default_rng(0).standard_normal((count, HEADS.projection), np.float32)
 
 
+def drawn(scorer: ClusterScorer, count: int) -> list[SpanVector]:
+    return scorer.span_vectors(spans(count))
+
+
 def filled(scorer: ClusterScorer, entities: list[int]) -> EntityMemory:
     memory = scorer.empty()
-    for number, (entity, span) in enumerate(zip(entities, spans(len(entities)), strict=True)):
+    for number, (entity, span) in enumerate(zip(entities, drawn(scorer, len(entities)), strict=True)):
         scorer.add(memory, span, mention(number), entity)
     return memory
 
@@ -53,7 +57,9 @@ def test_scores_are_those_of_the_plain_definition() -> None:
     memory = filled(scorer, [0, 1, 0, 2, 3, 3, 1])
     span, facts = spans(9)[-1], mention(9)
     classes = memory.facts.classes(facts)
-    found = scorer.scores(memory, span, classes, scorer.constant({"genre": 2, "scheme": 1}))
+    found = scorer.scores(
+        memory, scorer.span_vectors(span[None])[0], classes, scorer.constant({"genre": 2, "scheme": 1})
+    )
 
     def table(name: str) -> Floats:
         return own[f"pair_features.tables.{name}.weight"]
@@ -71,7 +77,7 @@ def test_scores_are_those_of_the_plain_definition() -> None:
 
 def test_the_first_mention_founds_an_entity(scorer: ClusterScorer) -> None:
     memory = scorer.empty()
-    decision = scorer.assign(memory, spans(1)[0], mention(0), scorer.constant({"genre": 0, "scheme": 0}))
+    decision = scorer.assign(memory, drawn(scorer, 1)[0], mention(0), scorer.constant({"genre": 0, "scheme": 0}))
     assert (decision.entity, decision.new) == (0, True)
     assert decision.probabilities.tolist() == [1]
     assert len(memory) == 1
@@ -81,7 +87,7 @@ def test_a_mention_goes_where_it_scores_highest(scorer: ClusterScorer) -> None:
     memory = scorer.empty()
     constant = scorer.constant({"genre": 0, "scheme": 0})
     linked = 0
-    for number, span in enumerate(spans(40)):
+    for number, span in enumerate(drawn(scorer, 40)):
         scores = scorer.scores(memory, span, memory.facts.classes(mention(number)), constant)
         before = len(memory)
         decision = scorer.assign(memory, span, mention(number), constant, temperature=2.0)
@@ -98,7 +104,7 @@ def test_a_known_participant_is_their_own_i(scorer: ClusterScorer) -> None:
     memory = filled(scorer, [0, 1, 2])
     memory.participants["Anna"] = 1
     said = facts_of(["I"], 90, 9, 1, "Anna")
-    decision = scorer.assign(memory, spans(9)[-1], said, scorer.constant({"genre": 0, "scheme": 0}))
+    decision = scorer.assign(memory, drawn(scorer, 9)[-1], said, scorer.constant({"genre": 0, "scheme": 0}))
     assert decision.entity == 1
     assert decision.probabilities.tolist() == [0, 1, 0, 0]
 
@@ -109,7 +115,7 @@ def test_a_copy_goes_its_own_way(scorer: ClusterScorer, room: int) -> None:
     means, shares = memory.means.copy(), memory.shares.copy()
     twin = memory.copy(room)
     for number, entity in enumerate([0, 3, 4, 1, 5, 5]):
-        scorer.add(twin, spans(20)[10 + number], mention(number), entity)
+        scorer.add(twin, drawn(scorer, 20)[10 + number], mention(number), entity)
     assert len(twin) == 6
     assert len(memory) == 3
     assert memory.counts.tolist() == [2, 1, 1]
@@ -117,7 +123,7 @@ def test_a_copy_goes_its_own_way(scorer: ClusterScorer, room: int) -> None:
     np.testing.assert_array_equal(memory.shares, shares)
     whole = filled(scorer, [0, 1, 0, 2])
     for number, entity in enumerate([0, 3, 4, 1, 5, 5]):
-        scorer.add(whole, spans(20)[10 + number], mention(number), entity)
+        scorer.add(whole, drawn(scorer, 20)[10 + number], mention(number), entity)
     np.testing.assert_array_equal(twin.means, whole.means)
     np.testing.assert_array_equal(twin.type_scores, whole.type_scores)
 
@@ -126,9 +132,10 @@ def test_spans_are_the_same_alone_and_together(scorer: ClusterScorer) -> None:
     vectors = np.random.default_rng(1).standard_normal((12, 32), np.float32)
     places = [(0, 0), (3, 7), (0, 11), (5, 5)]
     together = scorer.spans(vectors, places)
-    assert together.shape == (4, HEADS.projection)
-    for row, place in zip(together, places, strict=True):
-        np.testing.assert_allclose(scorer.spans(vectors, [place])[0], row, atol=1e-5)
+    for span, place in zip(together, places, strict=True):
+        assert span.vector.shape == (HEADS.projection,)
+        for alone, row in zip(scorer.spans(vectors, [place])[0], span, strict=True):
+            np.testing.assert_allclose(alone, row, atol=1e-5)
 
 
 def test_a_model_without_types_has_none() -> None:
@@ -144,7 +151,7 @@ def test_a_participant_is_nobody_elses_i(scorer: ClusterScorer) -> None:
         memory = filled(scorer, [0, 1, 2])
         memory.participants.update({"Anna": 1, "Carl": 2})
         facts = facts_of(["my"], 9, 9, 9, "Berta")
-        decision = scorer.assign(memory, spans(9 + seed)[-1], facts, constant)
+        decision = scorer.assign(memory, drawn(scorer, 9 + seed)[-1], facts, constant)
         assert decision.entity in (0, 3)
         assert not decision.probabilities[[1, 2]].any()
         assert decision.probabilities.sum() == pytest.approx(1)
@@ -154,8 +161,8 @@ def test_a_participant_is_nobody_elses_i(scorer: ClusterScorer) -> None:
 def test_two_speakers_i_are_two_persons(scorer: ClusterScorer, speaker: str, lowered: float) -> None:
     """Whatever the weights say of the pair: by how much its log-odds are lowered."""
     memory, constant = scorer.empty(), scorer.constant({"genre": 0, "scheme": 0})
-    scorer.add(memory, spans(2)[0], facts_of(["I"], 0, 0, 1, "Ann"), 0)
+    scorer.add(memory, drawn(scorer, 2)[0], facts_of(["I"], 0, 0, 1, "Ann"), 0)
     facts = facts_of(["I"], 4, 1, 2, speaker)
-    scores = scorer.scores(memory, spans(2)[1], memory.facts.classes(facts), constant)
-    joined, new = scorer.assign(memory, spans(2)[1], facts, constant).probabilities
+    scores = scorer.scores(memory, drawn(scorer, 2)[1], memory.facts.classes(facts), constant)
+    joined, new = scorer.assign(memory, drawn(scorer, 2)[1], facts, constant).probabilities
     assert np.log(joined / new) == pytest.approx(scores[0] - scores[1] - lowered, abs=1e-4)

@@ -56,6 +56,7 @@ def export(
         temperatures=calibration.temperatures if calibration else Temperatures(),
         k=config.training.k[0],
         capitals=capitals,
+        rounded=quantise,
         description=f"{config.encoder.path.name}, {model.encoder.sizes.layers} layers, "
         f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
     )
