@@ -33,6 +33,8 @@ WORDS = (
     "the a old young man woman dog city river house teacher of in Anna Berta Carl Hong Kong Island he she it they I "
     "you his her , . saw met said left was and who walked unbelievably antidisestablishmentarian 1984 émigré"
 ).split()
+WITH_MARKS = (*WORDS, "“", "”", '"')
+"""The words, and marks of quotations, which the tokenizer doesn't know."""
 SPEAKERS = (None, "Anna", "CarlBerta")
 NAMES = HeadNames(("unknown", "news", "talk"), ("ontonotes", "all"), ("person", "place", "thing"))
 SIZES = WindowSizes(size=48, tail=14)
@@ -201,7 +203,7 @@ def random_document(count: int, seed: int = 0, id: str = "tiny") -> Document:
 utterances = st.lists(
     st.builds(
         Utterance,
-        st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(tuple),
+        st.lists(st.sampled_from(WITH_MARKS), min_size=1, max_size=14).map(tuple),
         st.sampled_from(SPEAKERS),
     ),
     min_size=1,

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import dataclass, replace
 
+NO_QUOTATION = -2
+"""The number of a quotation that there is not: not even one or two before the first has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
@@ -36,6 +39,14 @@ class EntityRow:
     """What it has been called, as bits."""
     opened: bool = False
     """Whether the latest mention is the first one of its sentence."""
+    i_quoted: int = NO_QUOTATION
+    """Number of the quotation in which it was last an "I"."""
+    you_quoted: int = NO_QUOTATION
+    """Number of the quotation in which it was last a "you"."""
+    told: int = NO_QUOTATION
+    """Number of the quotation that had begun when it was last spoken of outside of quotations."""
+    tells: bool = False
+    """Whether it is the "I" of the text itself."""
 
     def merged(self, other: EntityRow) -> EntityRow:
         """The facts of two entities that turn out to be one."""
@@ -59,6 +70,10 @@ class EntityRow:
             names=self.names | other.names,
             genders=self.genders | other.genders,
             opened=latest.opened,
+            i_quoted=max(self.i_quoted, other.i_quoted),
+            you_quoted=max(self.you_quoted, other.you_quoted),
+            told=max(self.told, other.told),
+            tells=self.tells or other.tells,
         )
 
     def called(self, string: str, head: str, content: Set[str], name: Set[str], gender: int) -> EntityRow:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incoref.detector import ActionScorer, Step, decode
-from incoref.features import facts_of
+from incoref.features import NO_QUOTATIONS, QuotationState, Quoted, facts_of, quotations
 from incoref.memory import ClusterScorer, Decision, EntityMemory
 from incoref.products import Floats, Product, plain_product
 from incoref.subwords import Utterance
@@ -31,6 +31,7 @@ class ReadingState:
     sentences: int = 0
     turn: int = 0
     speaker: str | None = None
+    quotations: QuotationState = NO_QUOTATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +136,14 @@ class Heads:
         mentions = []
         if spans:
             place = _Places(block, state)
+            quoted = [where for sentence in _quotations_of(block, state)[0] for where in sentence]
             constant = self.clusters.constant(classes)
             span_vectors = self.clusters.spans(vectors, [span for span, _ in spans])
             for ((first, last), step), vector in zip(spans, span_vectors, strict=True):
                 sentence, turn, speaker = place.of(first)
-                facts = facts_of(words[first : last + 1], state.tokens + first, sentence, turn, speaker)
+                facts = facts_of(
+                    words[first : last + 1], state.tokens + first, sentence, turn, speaker, quoted[first]
+                )
                 decision = self.clusters.assign(memory, vector, facts, constant, self.temperatures.link)
                 mentions.append(
                     FoundMention(
@@ -170,6 +174,10 @@ def _turns_of(block: Sequence[Utterance], state: ReadingState) -> list[int]:
     return turns((utterance.speaker for utterance in block), state.turn, state.speaker)
 
 
+def _quotations_of(block: Sequence[Utterance], state: ReadingState) -> tuple[list[list[Quoted]], QuotationState]:
+    return quotations(((line.words, line.speaker) for line in block), state.quotations, state.speaker)
+
+
 def after(state: ReadingState, block: Sequence[Utterance], memory: EntityMemory) -> ReadingState:
     """The state once a block has been read."""
     if not block:
@@ -180,6 +188,7 @@ def after(state: ReadingState, block: Sequence[Utterance], memory: EntityMemory)
         sentences=state.sentences + len(block),
         turn=_turns_of(block, state)[-1],
         speaker=block[-1].speaker,
+        quotations=_quotations_of(block, state)[1],
     )
 
 

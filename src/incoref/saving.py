@@ -13,7 +13,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from safetensors.numpy import save as write_tensors
 
 from incoref.entityrow import EntityRow
 from incoref.errors import IncorefError
-from incoref.features import EntityFacts
+from incoref.features import NO_QUOTATIONS, EntityFacts, QuotationState, Quoted
 from incoref.model import ReadingState
 from incoref.modelfile import Model, ModelState
 from incoref.naming import Kind, Name
@@ -32,7 +32,7 @@ from incoref.text import Pending, Splitter
 from incoref.transcript import EvictedEntity, Line, LiveEntity, Log
 from incoref.types import Mention, RunnerUp
 
-VERSION = 2
+VERSION = 3
 
 _MAGIC = b"incoref\0"
 _HEADER = struct.Struct("<8sH16s")
@@ -54,6 +54,7 @@ def save(model: Model, options: SessionOptions, splitter: Splitter, state: Sessi
         "splitter": type(splitter).__name__,
         "options": asdict(options),
         "reading": [reading.tokens, reading.sentences, reading.turn, reading.speaker],
+        "quotations": astuple(reading.quotations),
         "window": {"lengths": [len(block) for block in encoder.blocks], "opened": encoder.opened},
         "mentions": memory.facts.mentions,
         "participants": memory.participants,
@@ -138,7 +139,8 @@ def _state(model: Model, saved: Saved) -> SessionState:
     ends = np.cumsum(fields["window"]["lengths"], dtype=np.int64)
     blocks = np.split(tensors["window"].astype(np.int64), ends[:-1]) if len(ends) else []
     tokens, sentences, turn, speaker = fields["reading"]
-    reading = ReadingState(memory, tokens, sentences, turn, speaker)
+    latest, *rest = fields.get("quotations", astuple(NO_QUOTATIONS))  # formats 1 and 2 have none
+    reading = ReadingState(memory, tokens, sentences, turn, speaker, QuotationState(Quoted(*latest), *rest))
     number, first, start = fields["start"]
     lines, place = _lines(fields["lines"], (number, first, start))
     waiting, (number, first, start) = _lines(fields["waiting"], place)
@@ -227,12 +229,13 @@ def _row_fields(row: EntityRow) -> list[Any]:
     people = [row.i_of, row.i_turn, row.you_by, row.you_turn]
     contents = [sorted(content) for content in row.contents]
     names = [sorted(row.names), row.genders, row.opened]
-    return [*numbers, *people, sorted(row.strings), sorted(row.heads), contents, *names]
+    quoted = [row.i_quoted, row.you_quoted, row.told, row.tells]
+    return [*numbers, *people, sorted(row.strings), sorted(row.heads), contents, *names, *quoted]
 
 
 def _row(saved: Sequence[Any]) -> EntityRow:
     strings, heads, contents, *rest = saved[10:]
-    names = [frozenset(rest[0]), *rest[1:]] if rest else []  # version 1 has none
+    names = [frozenset(rest[0]), *rest[1:]] if rest else []  # format 1 has none, and 2 no quotations
     values = [*saved[:10], frozenset(strings), frozenset(heads), tuple(map(frozenset, contents)), *names]
     return EntityRow(*values)
 

@@ -17,7 +17,7 @@ from incoref.modelfile import Model, word_means
 from incoref.reading import predict as predict_document
 from incoref.subwords import blocks_of, joined
 from incoref.transitions import Action
-from tiny_models import LONG, SIZES, WORDS, TinyModels, document, random_document, random_utterances
+from tiny_models import LONG, SIZES, WITH_MARKS, WORDS, TinyModels, document, random_document, random_utterances
 
 Floats = npt.NDArray[np.float32]
 
@@ -142,7 +142,7 @@ def test_scores_along_a_gold_derivation_are_those_of_training(tiny: TinyModels, 
 
 @pytest.mark.parametrize("k", [1, 4])
 def test_decisions_are_those_of_the_learning_side(tiny: TinyModels, k: int) -> None:
-    documents = [document(random_utterances(40, seed)) for seed in range(3)]
+    documents = [document(random_utterances(40, seed, words=WITH_MARKS)) for seed in range(3)]
     expected = list(predict(tiny.torch, documents, tiny.tokenizer, SIZES, "ontonotes", k=k))
     assert any(len(cluster) > 2 for clusters in expected for cluster in clusters)
     for text, clusters in zip(documents, expected, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts, classes_of_pairs, facts_of
+from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts, Quoted, classes_of_pairs, facts_of
 from incoref.learning.clusterer import pairs_of
 from tiny_models import SPEAKERS, WORDS
 
@@ -15,7 +15,7 @@ from tiny_models import SPEAKERS, WORDS
 def texts(draw: st.DrawFn) -> list[tuple[MentionFacts, int]]:
     """Mentions in the order of a text, each with its entity, numbered in order of foundation."""
     found: list[tuple[MentionFacts, int]] = []
-    first = sentence = turn = entities = 0
+    first = sentence = turn = entities = speech = 0
     for _ in range(draw(st.integers(0, 16))):
         first = max(0, first + draw(st.integers(-2, 40)))
         sentence += draw(st.integers(0, 3))
@@ -23,7 +23,9 @@ def texts(draw: st.DrawFn) -> list[tuple[MentionFacts, int]]:
         words = draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5))
         entity = draw(st.integers(0, entities))
         entities = max(entities, entity + 1)
-        found.append((facts_of(words, first, sentence, turn, draw(st.sampled_from(SPEAKERS))), entity))
+        speech += draw(st.integers(0, 2))
+        quoted = Quoted(speech, speech > 0 and draw(st.booleans()), speech > 1 and draw(st.booleans()))
+        found.append((facts_of(words, first, sentence, turn, draw(st.sampled_from(SPEAKERS)), quoted), entity))
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.features import EntityFacts, MentionFacts, facts_of
+from incoref.features import EntityFacts, MentionFacts, Quoted, facts_of
 from tiny_models import SPEAKERS, WORDS
 
 mentions = st.lists(
@@ -22,7 +22,8 @@ Drawn = list[tuple[list[str], str | None, int]]
 def built(drawn: Drawn) -> tuple[EntityFacts, list[MentionFacts]]:
     facts, seen = EntityFacts(), list[MentionFacts]()
     for number, (words, speaker, entity) in enumerate(drawn):
-        seen.append(facts_of(words, 4 * number, number // 3, number // 2, speaker))
+        quoted = Quoted(number // 2, number % 4 > 1, number % 3 == 0)
+        seen.append(facts_of(words, 4 * number, number // 3, number // 2, speaker, quoted))
         facts.add(seen[-1], min(entity, len(facts)))
     return facts, seen
 
@@ -63,6 +64,8 @@ def test_merged_entities_have_the_facts_of_both(drawn: Drawn) -> None:
     assert merged.latest == max(rows[0].latest, rows[-1].latest)
     assert (merged.i_of is None) == (rows[0].i_of is None and rows[-1].i_of is None)
     assert set(merged.contents) == set(rows[0].contents) | set(rows[-1].contents)
+    assert merged.i_quoted == max(rows[0].i_quoted, rows[-1].i_quoted)
+    assert merged.tells == (rows[0].tells or rows[-1].tells)
 
 
 def test_an_entity_with_very_many_names_keeps_the_first_and_the_latest() -> None:

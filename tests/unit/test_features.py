@@ -13,7 +13,10 @@ from incoref.features import (
     Match,
     MentionFacts,
     Naming,
+    Quoted,
     Rank,
+    Speech,
+    Told,
     Voice,
     facts_of,
     name_words,
@@ -212,6 +215,74 @@ def said(text: str, speaker: str | None, turn: int) -> MentionFacts:
 )
 def test_voices(mention: MentionFacts, entity: list[MentionFacts], expected: Voice) -> None:
     assert class_of("speaker", mention, *entity) == expected
+
+
+def quoted(text: str, number: int, answers: bool = False) -> MentionFacts:
+    """A mention in the quotation of this number."""
+    return facts_of(text.split(), 0, 0, 0, None, Quoted(number, True, answers))
+
+
+def outside(text: str, number: int, answers: bool = False) -> MentionFacts:
+    """A mention outside of quotations, after that of this number."""
+    return facts_of(text.split(), 0, 0, 0, None, Quoted(number, False, answers))
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        (outside("I", 0), [outside("my", 0)], Speech.I_TELL),
+        (outside("I", 1), [quoted("I", 1)], Speech.I_DO_NOT_TELL),
+        (quoted("I", 1), [outside("me", 0)], Speech.I_TOLD),
+        (quoted("I", 1), [outside("Anna", 0)], Speech.I_OTHER),
+        (quoted("I", 2), [quoted("my", 2)], Speech.I_HERE),
+        (quoted("I", 2), [quoted("you", 2)], Speech.NOT_ONESELF),
+        (quoted("I", 2), [quoted("I", 1)], Speech.I_BEFORE),
+        (quoted("I", 2, answers=True), [quoted("I", 1)], Speech.I_BEFORE_ANSWER),
+        (quoted("I", 2), [quoted("you", 1)], Speech.I_WAS_ADDRESSED),
+        (quoted("I", 2, answers=True), [quoted("you", 1)], Speech.I_ANSWER),
+        (quoted("I", 3), [quoted("I", 1)], Speech.I_TWO_BEFORE),
+        (quoted("I", 4), [quoted("I", 1)], Speech.I_OTHER),
+        (quoted("you", 2), [quoted("your", 2)], Speech.YOU_HERE),
+        (quoted("you", 2), [quoted("I", 2)], Speech.NOT_ONESELF),
+        (quoted("you", 2), [quoted("you", 1)], Speech.YOU_BEFORE),
+        (quoted("you", 2, answers=True), [quoted("you", 1)], Speech.YOU_BEFORE_ANSWER),
+        (quoted("you", 2), [quoted("I", 1)], Speech.YOU_SPOKE),
+        (quoted("you", 2, answers=True), [quoted("I", 1)], Speech.YOU_ARE_ANSWERED),
+        (quoted("you", 3), [quoted("you", 1)], Speech.YOU_TWO_BEFORE),
+        (quoted("you", 1), [outside("I", 0)], Speech.YOU_TOLD),
+        (quoted("you", 1), [outside("Anna", 0)], Speech.YOU_OTHER),
+        (quoted("he", 1), [quoted("I", 1)], Speech.OF_SPEAKER),
+        (quoted("Anna", 1), [quoted("you", 1)], Speech.OF_ADDRESSEE),
+        (outside("he", 1), [quoted("I", 1)], Speech.SPEAKER),
+        (outside("he", 1), [quoted("you", 1)], Speech.ADDRESSEE),
+        (outside("he", 2), [quoted("you", 1)], Speech.NONE),
+        (outside("he", 2, answers=True), [quoted("you", 1)], Speech.ADDRESSEE_BEFORE_ANSWER),
+        (outside("he", 2, answers=True), [quoted("I", 1)], Speech.SPEAKER_BEFORE_ANSWER),
+        (outside("he", 0), [outside("Tom", 0)], Speech.NONE),
+        (fact("I", speaker="Tom"), [fact("I", speaker="Eve")], Speech.NONE),
+    ],
+)
+def test_who_speaks_in_quotations(mention: MentionFacts, entity: list[MentionFacts], expected: Speech) -> None:
+    assert class_of("speech", mention, *entity) == expected
+
+
+@pytest.mark.parametrize(
+    ("mention", "entity", "expected"),
+    [
+        (quoted("I", 1), outside("Tom", 1), Told.I_WITHIN),
+        (quoted("I", 2), outside("Tom", 1), Told.I_BETWEEN),
+        (quoted("I", 2, answers=True), outside("Tom", 1), Told.I_BEFORE_ANSWER),
+        (quoted("I", 3), outside("Tom", 1), Told.NONE),
+        (quoted("I", 1), quoted("Tom", 1), Told.NONE),
+        (quoted("you", 1), outside("Tom", 1), Told.YOU_WITHIN),
+        (quoted("you", 2), outside("Tom", 1), Told.YOU_BETWEEN),
+        (quoted("you", 2, answers=True), outside("Tom", 1), Told.YOU_BEFORE_ANSWER),
+        (quoted("he", 1), outside("Tom", 1), Told.NONE),
+        (outside("he", 1), outside("Tom", 1), Told.NONE),
+    ],
+)
+def test_who_was_spoken_of_beside_a_quotation(mention: MentionFacts, entity: MentionFacts, expected: Told) -> None:
+    assert class_of("told", mention, entity) == expected
 
 
 def test_i_across_turns_finds_the_speakers_own_entity() -> None:

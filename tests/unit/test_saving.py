@@ -22,7 +22,7 @@ from incoref.sessionstate import SessionOptions
 from incoref.text import Pending, RuleSplitter
 from incoref.types import Sentence
 from rule_model import RuleModel
-from tiny_models import TinyModels, random_utterances
+from tiny_models import WITH_MARKS, TinyModels, random_utterances
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def saved(resolver: Resolver) -> bytes:
 
 
 def talk(session: Session, seed: int = 0, count: int = 20) -> Session:
-    for utterance in random_utterances(count, seed):
+    for utterance in random_utterances(count, seed, words=WITH_MARKS):
         session.say_words(utterance.words, utterance.speaker, id=seed)
     session.feed("The old man \ud83d\ude00 was")
     return session
@@ -63,14 +63,14 @@ def test_another_process_goes_on_as_if_nothing_had_happened(
     place.write_bytes(session.save())
     done = subprocess.run(
         [sys.executable, "-c", GO_ON, str(tiny.int8), str(place)],
-        input=json.dumps(random_utterances(20, 1)),
+        input=json.dumps(random_utterances(20, 1, words=WITH_MARKS)),
         capture_output=True,
         text=True,
         check=True,
         env={**os.environ, "PYTHONHASHSEED": "7"},
     )
     updates = session.feed(" late.")
-    for utterance in random_utterances(20, 1):
+    for utterance in random_utterances(20, 1, words=WITH_MARKS):
         updates += session.say_words(utterance.words, utterance.speaker)
     assert json.loads(done.stdout) == [
         json.loads(json.dumps({**update.to_json(), "elapsed_ms": 0})) for update in updates
@@ -131,7 +131,7 @@ def test_a_right_checksum_is_not_enough(resolver: Resolver, payload: bytes) -> N
 
 def test_a_newer_format_is_refused(resolver: Resolver, saved: bytes) -> None:
     newer = saved[:8] + struct.pack("<H", 99) + saved[10:]
-    with pytest.raises(IncorefError, match="saved in format 99, this incoref reads up to 2: upgrade it"):
+    with pytest.raises(IncorefError, match="saved in format 99, this incoref reads up to 3: upgrade it"):
         resolver.restore(newer)
 
 

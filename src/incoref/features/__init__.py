@@ -14,13 +14,17 @@ from incoref.features.classes import (
     Match,
     Naming,
     Rank,
+    Speech,
+    Told,
     Voice,
 )
 from incoref.features.entities import EntityFacts
 from incoref.features.mentions import MentionFacts, facts_of, name_words
 from incoref.features.pairs import classes_of_pairs
+from incoref.features.quotations import NO_QUOTATIONS, QuotationState, Quoted, quotations
 
 __all__ = [
+    "NO_QUOTATIONS",
     "PAIR_FEATURES",
     "SPEAKER_FEATURE",
     "SPEAKER_PRIOR",
@@ -30,9 +34,14 @@ __all__ = [
     "Match",
     "MentionFacts",
     "Naming",
+    "QuotationState",
+    "Quoted",
     "Rank",
+    "Speech",
+    "Told",
     "Voice",
     "classes_of_pairs",
     "facts_of",
     "name_words",
+    "quotations",
 ]

@@ -11,6 +11,8 @@
 - ``gender``: what their words say of men and women, see ``Gender``
 - ``rank``: for "he" and "she", how many others of this gender were spoken of since, see ``Rank``
 - ``opened``: whether the entity's latest mention is the first one of its sentence
+- ``speech``: who speaks and is spoken to in quotations, see ``Speech``
+- ``told``: for a quoted "I" or "you", whether the entity was spoken of beside the quotation, see ``Told``
 """
 
 from __future__ import annotations
@@ -95,6 +97,52 @@ class Rank(IntEnum):
     LATER = 4
 
 
+class Speech(IntEnum):
+    """Who says the mention in a quotation or beside it, and whose "I" or "you" the entity was in which quotation.
+
+    One that answers follows the one before without a word between them.
+    """
+
+    NONE = 0
+    I_TELL = 1  # the mention is an "I" outside of quotations, and so was one of the entity's
+    I_DO_NOT_TELL = 2
+    I_HERE = 3  # the mention is a quoted "I", the entity the "I" of the same quotation
+    I_BEFORE = 4  # … of the one before
+    I_BEFORE_ANSWER = 5  # … to which this one is the answer
+    I_TWO_BEFORE = 6
+    I_WAS_ADDRESSED = 7  # the entity is the "you" of the one before
+    I_ANSWER = 8
+    I_TOLD = 9  # the entity is an "I" outside of quotations
+    I_OTHER = 10
+    YOU_HERE = 11  # the mention is a quoted "you"
+    YOU_BEFORE = 12
+    YOU_BEFORE_ANSWER = 13
+    YOU_TWO_BEFORE = 14
+    YOU_SPOKE = 15  # the entity is the "I" of the one before
+    YOU_ARE_ANSWERED = 16
+    YOU_TOLD = 17
+    YOU_OTHER = 18
+    NOT_ONESELF = 19  # "I" and "you" of the same quotation
+    OF_SPEAKER = 20  # the mention is a quoted third person, the entity the "I" of the quotation
+    OF_ADDRESSEE = 21
+    SPEAKER = 22  # the mention is a third person outside, the entity the "I" of the latest quotation
+    ADDRESSEE = 23
+    SPEAKER_BEFORE_ANSWER = 24
+    ADDRESSEE_BEFORE_ANSWER = 25
+
+
+class Told(IntEnum):
+    """Where the entity was spoken of outside of quotations, for a quoted "I" or "you"."""
+
+    NONE = 0
+    I_WITHIN = 1  # where this quotation is interrupted: "…," said he, "…"
+    I_BETWEEN = 2  # since the quotation before began, and words stand between the two
+    I_BEFORE_ANSWER = 3  # since the quotation before began, and this one is the answer
+    YOU_WITHIN = 4
+    YOU_BETWEEN = 5
+    YOU_BEFORE_ANSWER = 6
+
+
 PAIR_FEATURES: dict[str, int] = {
     "count": 8,
     "distance": 11,
@@ -107,6 +155,8 @@ PAIR_FEATURES: dict[str, int] = {
     "gender": len(Gender),
     "rank": len(Rank),
     "opened": 2,
+    "speech": len(Speech),
+    "told": len(Told),
 }
 """The features of a pair in order, with their numbers of classes."""
 
@@ -116,17 +166,23 @@ SPEAKER_PRIOR[[Voice.I_AM_NOT_THIS_I, Voice.YOU_ARE_NOT_MY_I]] = -6.0
 """What is known of a pair beside all that a model has learned, added to its score: two speakers' "I" are two persons,
 and nobody calls himself "you". The texts that models learn from are long, so a first "I" or "you" is rare in them."""
 
-COUNT_EDGES = np.array([2, 3, 4, 5, 8, 16, 32])
-DISTANCE_EDGES = np.array([2, 3, 4, 5, 8, 16, 32, 64, 128, 256])
-SENTENCE_EDGES = np.array([1, 2, 3, 4, 6, 9, 17, 33, 65])
-"""The classes of counts, distances and sentences: what lies between two of these numbers is one."""
+
+def _buckets(*edges: int) -> npt.NDArray[np.int64]:
+    """The classes of the numbers up to the last of these, each of which begins one."""
+    return np.searchsorted(edges, np.arange(edges[-1] + 1), "right")
+
+
+COUNTS = _buckets(2, 3, 4, 5, 8, 16, 32)
+DISTANCES = _buckets(2, 3, 4, 5, 8, 16, 32, 64, 128, 256)
+SENTENCES = _buckets(1, 2, 3, 4, 6, 9, 17, 33, 65)
+"""The classes of counts, distances and sentences; what is larger than all has the last one."""
 
 GENDERED_BITS = sum(1 << number for number in GENDERED)
 
 
-def bucket(values: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The classes of values whose classes start at these numbers."""
-    return edges.searchsorted(values, "right")
+def bucket(values: npt.NDArray[np.int64], classes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The classes of values in one of the tables above."""
+    return classes.take(values, mode="clip")
 
 
 def _agreement(pronoun: int, said: int) -> Agreement:

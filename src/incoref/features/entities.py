@@ -13,18 +13,20 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from incoref.entityrow import EntityRow
+from incoref.entityrow import NO_QUOTATION, EntityRow
 from incoref.features.classes import (
     AGREEMENT,
-    COUNT_EDGES,
-    DISTANCE_EDGES,
+    COUNTS,
+    DISTANCES,
     GENDER,
     GENDERED_BITS,
     PAIR_FEATURES,
-    SENTENCE_EDGES,
+    SENTENCES,
     Match,
     Naming,
     Rank,
+    Speech,
+    Told,
     Voice,
     bucket,
 )
@@ -52,6 +54,10 @@ COLUMNS = (
     "words in its names",
     "genders as bits",
     "whether its latest mention opened a sentence",
+    "in which quotation it was I",
+    "in which quotation it was you",
+    "after which quotation it was spoken of",
+    "whether it is the I of the text itself",
 )
 (
     COUNT,
@@ -67,11 +73,15 @@ COLUMNS = (
     _NAMED,
     GENDERS,
     OPENED,
+    _I_QUOTED,
+    _YOU_QUOTED,
+    _TOLD,
+    _TELLS,
 ) = range(len(COLUMNS))
 _NOBODY, _STRANGER = -1, -2
-_NEW_ENTITY = np.array(
-    [[0 if column in (COUNT, PRONOUN_BITS, _NAMED, GENDERS, OPENED) else _NOBODY] for column in range(len(COLUMNS))]
-)
+_NEW_ENTITY = np.full((len(COLUMNS), 1), _NOBODY)
+_NEW_ENTITY[[COUNT, PRONOUN_BITS, _NAMED, GENDERS, OPENED, _TELLS]] = 0
+_NEW_ENTITY[[_I_QUOTED, _YOU_QUOTED, _TOLD]] = NO_QUOTATION
 
 # NumPy takes long to make an array of what is no number, as members of these are.
 _SPOKEN_BY = np.array([Voice.OTHER_SPEAKER, Voice.SAME_SPEAKER], np.int64)
@@ -149,6 +159,10 @@ class EntityFacts:
                 names=frozenset(called[entity]),
                 genders=row[GENDERS],
                 opened=bool(row[OPENED]),
+                i_quoted=row[_I_QUOTED],
+                you_quoted=row[_YOU_QUOTED],
+                told=row[_TOLD],
+                tells=bool(row[_TELLS]),
             )
             for entity, row in enumerate(self.numbers.T.tolist())
         ]
@@ -168,6 +182,8 @@ class EntityFacts:
             numbers[_FIRST_PERSON_OF], numbers[_FIRST_PERSON_TURN] = facts._speaker_number(row.i_of), row.i_turn
             numbers[_SECOND_PERSON_BY], numbers[_SECOND_PERSON_TURN] = facts._speaker_number(row.you_by), row.you_turn
             numbers[_NAMED], numbers[GENDERS], numbers[OPENED] = len(row.names), row.genders, row.opened
+            numbers[_I_QUOTED], numbers[_YOU_QUOTED] = row.i_quoted, row.you_quoted
+            numbers[_TOLD], numbers[_TELLS] = row.told, row.tells
             for index, keys in (
                 (facts._strings, row.strings),
                 (facts._heads, row.heads),
@@ -239,10 +255,12 @@ class EntityFacts:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
         numbers = self.numbers
         found = np.zeros((len(PAIR_FEATURES), len(self)), np.int64)
-        count, distance, sentences, match, agreement, speaker, nested, name, gender, rank, opened = found
-        count[:] = bucket(numbers[COUNT], COUNT_EDGES)
-        distance[:] = bucket(self._mentions - numbers[_LATEST], DISTANCE_EDGES)
-        sentences[:] = bucket(mention.sentence - numbers[SENTENCE], SENTENCE_EDGES)
+        count, distance, sentences, match, agreement, speaker, nested, name, gender, rank, opened, speech, told = (
+            found
+        )
+        count[:] = bucket(numbers[COUNT], COUNTS)
+        distance[:] = bucket(self._mentions - numbers[_LATEST], DISTANCES)
+        sentences[:] = bucket(mention.sentence - numbers[SENTENCE], SENTENCES)
         for entity, kind in self.matches(mention).items():
             match[entity] = kind
         agreement[:] = AGREEMENT[mention.pronoun][numbers[PRONOUN_BITS] & GENDERED_BITS]
@@ -255,6 +273,9 @@ class EntityFacts:
         if mention.is_he_or_she:
             rank[:] = self.ranks(mention)
         opened[:] = numbers[OPENED]
+        if mention.concerns_quotations:
+            speech[:] = self.speech(mention)
+            told[:] = self.told(mention)
         return found
 
     def naming(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
@@ -321,6 +342,52 @@ class EntityFacts:
                 found[i_of == speaker] = Voice.NAMED_SPEAKER
         return found
 
+    def speech(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
+        """The class of ``Speech`` of every entity, (entities,)."""
+        number, inside, answers = mention.quoted
+        i_quoted, you_quoted = self.numbers[_I_QUOTED], self.numbers[_YOU_QUOTED]
+        tells = self.numbers[_TELLS] > 0
+        found = np.zeros(len(self), np.int64)
+        if mention.tells:
+            found[:] = Speech.I_DO_NOT_TELL
+            found[tells] = Speech.I_TELL
+        elif inside and mention.pronoun == FIRST_PERSON:
+            found[:] = Speech.I_OTHER
+            found[i_quoted == number - 2] = Speech.I_TWO_BEFORE
+            found[tells] = Speech.I_TOLD
+            found[you_quoted == number - 1] = Speech.I_ANSWER if answers else Speech.I_WAS_ADDRESSED
+            found[i_quoted == number - 1] = Speech.I_BEFORE_ANSWER if answers else Speech.I_BEFORE
+            found[you_quoted == number] = Speech.NOT_ONESELF
+            found[i_quoted == number] = Speech.I_HERE
+        elif inside and mention.pronoun == SECOND_PERSON:
+            found[:] = Speech.YOU_OTHER
+            found[you_quoted == number - 2] = Speech.YOU_TWO_BEFORE
+            found[tells] = Speech.YOU_TOLD
+            found[i_quoted == number - 1] = Speech.YOU_ARE_ANSWERED if answers else Speech.YOU_SPOKE
+            found[you_quoted == number - 1] = Speech.YOU_BEFORE_ANSWER if answers else Speech.YOU_BEFORE
+            found[i_quoted == number] = Speech.NOT_ONESELF
+            found[you_quoted == number] = Speech.YOU_HERE
+        elif inside:
+            found[you_quoted == number] = Speech.OF_ADDRESSEE
+            found[i_quoted == number] = Speech.OF_SPEAKER
+        else:
+            if answers:
+                found[you_quoted == number - 1] = Speech.ADDRESSEE_BEFORE_ANSWER
+                found[i_quoted == number - 1] = Speech.SPEAKER_BEFORE_ANSWER
+            found[you_quoted == number] = Speech.ADDRESSEE
+            found[i_quoted == number] = Speech.SPEAKER
+        return found
+
+    def told(self, mention: MentionFacts) -> npt.NDArray[np.int64]:
+        """The class of ``Told`` of every entity, (entities,)."""
+        found = np.zeros(len(self), np.int64)
+        number, inside, answers = mention.quoted
+        if inside and mention.pronoun in (FIRST_PERSON, SECOND_PERSON):
+            said = Told.I_WITHIN if mention.pronoun == FIRST_PERSON else Told.YOU_WITHIN
+            found[self.numbers[_TOLD] == number - 1] = said + (2 if answers else 1)
+            found[self.numbers[_TOLD] == number] = said
+        return found
+
     def add(self, mention: MentionFacts, entity: int) -> None:
         """Put the mention into the entity; a number one past the last founds it."""
         speaker = self._speaker_number(mention.speaker)
@@ -342,6 +409,13 @@ class EntityFacts:
         row[GENDERS] |= mention.gender
         row[OPENED] = int(mention.sentence != self._sentence)
         self._sentence = mention.sentence
+        if not mention.quoted.inside:
+            row[_TOLD] = mention.quoted.number
+            row[_TELLS] |= mention.tells
+        elif mention.pronoun == FIRST_PERSON:
+            row[_I_QUOTED] = mention.quoted.number
+        elif mention.pronoun == SECOND_PERSON:
+            row[_YOU_QUOTED] = mention.quoted.number
         self.numbers[:, entity] = row
         self._mentions += 1
         for word in mention.name:

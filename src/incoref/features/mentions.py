@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from incoref.features.quotations import UNQUOTED, Quoted
+
 PRONOUNS: dict[str, int] = {
     word: number
     for number, words in enumerate(
@@ -90,10 +92,22 @@ class MentionFacts:
     """The words of the name that it is, without titles; none if it is no name."""
     gender: int = 0
     """MALE or FEMALE, if its words say so, or 0."""
+    quoted: Quoted = UNQUOTED
+    """Where its first word stands."""
 
     @property
     def is_he_or_she(self) -> bool:
         return self.pronoun in (HE, SHE)
+
+    @property
+    def concerns_quotations(self) -> bool:
+        """Whether it stands in a quotation or after one, or is an "I" of which no speaker is known."""
+        return self.quoted.number > 0 or self.tells
+
+    @property
+    def tells(self) -> bool:
+        """Whether it is an "I" of the text itself, that nobody is known to say."""
+        return self.pronoun == FIRST_PERSON and not self.quoted.inside and self.speaker is None
 
     @property
     def says_i(self) -> bool:
@@ -116,7 +130,9 @@ def content_of(lower: Sequence[str]) -> frozenset[str]:
     return frozenset(word for word in lower if word not in _DETERMINERS and word not in _FUNCTION_WORDS)
 
 
-def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker: str | None) -> MentionFacts:
+def facts_of(
+    words: Sequence[str], first: int, sentence: int, turn: int, speaker: str | None, quoted: Quoted = UNQUOTED
+) -> MentionFacts:
     """Facts of the mention made of these words."""
     lower = [word.lower() for word in words]
     while len(lower) > 1 and lower[0] in _ARTICLES:
@@ -139,6 +155,7 @@ def facts_of(words: Sequence[str], first: int, sentence: int, turn: int, speaker
         speaker=speaker,
         name=content.intersection(capitals) - _TITLES,
         gender=next((_GENDERS[word] for word in (head, *capitals) if word in _GENDERS), 0),
+        quoted=quoted,
     )
 
 

@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from incoref.features.classes import (
     AGREEMENT,
-    COUNT_EDGES,
-    DISTANCE_EDGES,
+    COUNTS,
+    DISTANCES,
     GENDER,
     GENDERED_BITS,
     PAIR_FEATURES,
-    SENTENCE_EDGES,
+    SENTENCES,
     bucket,
 )
 from incoref.features.entities import COLUMNS, COUNT, FIRST, GENDERS, OPENED, PRONOUN_BITS, SENTENCE, EntityFacts
@@ -30,7 +30,8 @@ def classes_of_pairs(
     most features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
     """
     found = np.zeros((len(PAIR_FEATURES), len(latest)), np.int8)
-    count, distance, sentences, match, agreement, speaker, nested, name, gender, rank, opened = found
+    count, distance, sentences, match, agreement, speaker, nested, *rest = found
+    name, gender, rank, opened, speech, told = rest
     known = EntityFacts()
     after = np.zeros((len(COLUMNS), len(mentions)), np.int64)  # the numbers of each mention's entity once it joined
     entities, done = [], 0
@@ -43,6 +44,9 @@ def classes_of_pairs(
             name[done : done + len(known)] = known.naming(mention)
         if mention.is_he_or_she:
             rank[done : done + len(known)] = known.ranks(mention)
+        if mention.concerns_quotations:
+            speech[done : done + len(known)] = known.speech(mention)
+            told[done : done + len(known)] = known.told(mention)
         entities.append(len(known))
         done += len(known)
         known.add(mention, entity)
@@ -50,9 +54,9 @@ def classes_of_pairs(
     of_pair = np.repeat(np.arange(len(mentions)), entities)
     numbers = [(m.sentence, m.first, m.pronoun, m.gender) for m in mentions]
     sentence, first, pronoun, own_gender = np.array(numbers, np.int64).reshape(-1, 4).T
-    count[:] = bucket(after[COUNT], COUNT_EDGES)[latest]
-    distance[:] = bucket(of_pair - latest, DISTANCE_EDGES)
-    sentences[:] = bucket(sentence[of_pair] - after[SENTENCE][latest], SENTENCE_EDGES)
+    count[:] = bucket(after[COUNT], COUNTS)[latest]
+    distance[:] = bucket(of_pair - latest, DISTANCES)
+    sentences[:] = bucket(sentence[of_pair] - after[SENTENCE][latest], SENTENCES)
     agreement[:] = AGREEMENT[pronoun[of_pair], (after[PRONOUN_BITS] & GENDERED_BITS)[latest]]
     nested[:] = after[FIRST][latest] >= first[of_pair]
     gender[:] = GENDER[own_gender[of_pair], after[GENDERS][latest]]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from incoref import transitions
-from incoref.features import MentionFacts, classes_of_pairs, facts_of
+from incoref.features import NO_QUOTATIONS, MentionFacts, classes_of_pairs, facts_of, quotations
 from incoref.learning.clusterer import Pairs, pairs_of
 from incoref.learning.derivation import Derivation, derive
 from incoref.learning.gold import chunk_actions, dropped, gold_mentions
@@ -186,9 +186,12 @@ def mention_facts(reading: Reading, spans: Sequence[transitions.Span]) -> list[M
     words = [word for utterance in utterances for word in utterance.words]
     sentence_of = np.repeat(np.arange(len(utterances)), [len(utterance.words) for utterance in utterances])
     turn_of = turns(utterance.speaker for utterance in utterances)
+    by_sentence, _ = quotations(((u.words, u.speaker) for u in utterances), NO_QUOTATIONS, None)
+    quoted = [place for sentence in by_sentence for place in sentence]
     facts = []
     for first, last in spans:
         sentence = int(sentence_of[first])
         speaker = utterances[sentence].speaker
-        facts.append(facts_of(words[first : last + 1], first, sentence, turn_of[sentence], speaker))
+        turn = turn_of[sentence]
+        facts.append(facts_of(words[first : last + 1], first, sentence, turn, speaker, quoted[first]))
     return facts
