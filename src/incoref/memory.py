@@ -172,13 +172,16 @@ class ClusterScorer:
             name: weights[f"pair_features.tables.{name}.weight"] @ by_feature[i * size : (i + 1) * size]
             for i, name in enumerate(names)
         }
-        # What is left per pair in one product: of the vectors' element-wise product, and of ones in classes' places.
-        pair = np.concatenate([of_both, *(tables[name] for name in known)])
+        # What is left per pair in one product: of the vectors' element-wise product, and of classes' places. A place
+        # has this number, and not 1, so that the weights of both parts are alike: they may be rounded to one scale.
+        by_class = np.concatenate([tables[name] for name in known])
+        self.mark = np.float32(abs(by_class).max() / (abs(of_both).max() or 1) or 1)
+        pair = np.concatenate([of_both, by_class / self.mark])
         self.of_pairs, self.pair = product(pair), len(pair)
         self.pair_places = self.size + np.cumsum([0, *known.values()])[:-1, None]
         self.constant_tables = {name: tables[name] for name in constant_features}
         votes = [weights.get(f"votes.tables.{name}", np.zeros(n, np.float32)) for name, n in known.items()]
-        self.votes = np.concatenate(votes)  # models of before have none
+        self.votes = np.concatenate(votes) / self.mark  # models of before have none
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output = product(np.ascontiguousarray(weights["output.weight"].T))
@@ -224,16 +227,16 @@ class ClusterScorer:
         if entities:
             pairs = np.empty((entities, self.pair), np.float32)
             np.multiply(memory.means, span.vector, out=pairs[:, : self.size])
-            ones = pairs[:, self.size :]
-            ones[:] = 0
+            marks = pairs[:, self.size :]
+            marks[:] = 0
             places = self.pair_places + np.arange(0, pairs.size, self.pair)
-            pairs.reshape(-1)[classes[: len(self.pair_places)] + places] = 1
+            pairs.reshape(-1)[classes[: len(self.pair_places)] + places] = self.mark
             hidden = self.of_pairs(pairs)
             hidden += memory.shares
             hidden += own[:hidden_size]
             np.maximum(hidden, self.zeros, out=hidden)
             found[:-1] = self.output(hidden)[:, 0]
-            found[:-1] += ones @ self.votes
+            found[:-1] += marks @ self.votes
             found[:-1] += self.output_bias
         return found
 
