@@ -1,8 +1,9 @@
 """Learning on the model's own decisions: the mentions that it finds, the clusters that it makes of them.
 
 At run time a mention meets clusters as the model has made them, wrong ones too, and mentions that are none. What is
-right for a mention then is to join any cluster that holds an earlier mention of its entity, or else to found one; a
-mention that is none in the gold annotation is alone in its entity. The running side's code takes the decisions.
+right for a mention then is to join any cluster that is mostly of its entity, or else to found one: it learns to leave
+a cluster that is another's, though some of its own went there. A mention that is none in the gold annotation is alone
+in its entity. The running side's code takes the decisions.
 """
 
 from __future__ import annotations
@@ -93,10 +94,18 @@ def own_clustering_loss(scores: Tensor, new: Tensor | float, found: Clustering) 
 
 
 def right_choices(found: Clustering, entities: int) -> np.ndarray:
-    """Which clusters hold an earlier mention of each mention's entity; if none does, a new one, (M, entities + 1)."""
-    mention = np.arange(len(found))
+    """Which clusters are mostly of its entity when each mention comes; if none is, a new one, (M, entities + 1).
+
+    Of entities with as many mentions in a cluster, it is the first one's that had so many.
+    """
     golds = int(found.gold_of.max(initial=-1)) + 1
-    since = np.full((entities, golds), len(found))  # the mention that first brought a gold entity into a cluster
-    np.minimum.at(since, (found.entity_of, found.gold_of), mention)
-    right = mention[:, None] > since[:, found.gold_of].T
-    return np.concatenate([right, ~right.any(axis=1, keepdims=True)], axis=1)
+    counts = np.zeros((entities, golds), np.int64)
+    mostly = np.full(entities, -1)
+    right = np.zeros((len(found), entities + 1), bool)
+    for row, cluster, gold in zip(right, found.entity_of.tolist(), found.gold_of.tolist(), strict=True):
+        row[:-1] = mostly == gold
+        counts[cluster, gold] += 1
+        if mostly[cluster] < 0 or counts[cluster, gold] > counts[cluster, mostly[cluster]]:
+            mostly[cluster] = gold
+    right[:, -1] = ~right.any(axis=1)
+    return right
