@@ -255,9 +255,8 @@ class EntityFacts:
         """The classes of the mention against every entity, (features, entities), in the order of PAIR_FEATURES."""
         numbers = self.numbers
         found = np.zeros((len(PAIR_FEATURES), len(self)), np.int64)
-        count, distance, sentences, match, agreement, speaker, nested, name, gender, rank, opened, speech, told = (
-            found
-        )
+        count, distance, sentences, match, agreement, speaker, nested, *rest = found
+        name, gender, rank, opened, speech, told = rest
         count[:] = bucket(numbers[COUNT], COUNTS)
         distance[:] = bucket(self._mentions - numbers[_LATEST], DISTANCES)
         sentences[:] = bucket(mention.sentence - numbers[SENTENCE], SENTENCES)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -69,7 +70,8 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
 def with_new_features(given: Mapping[str, Tensor], model: StreamingModel) -> dict[str, Tensor]:
     """Weights with those of pairs' features, or votes, that an earlier model did not know: they change nothing.
 
-    A feature's vectors begin at random, but the hidden layer takes no notice of them yet; votes begin at 0.
+    A feature's vectors begin at random, but the hidden layer takes no notice of them yet; votes begin at 0. They are
+    the same for every seed, so that there is a mean of runs that started from the same model.
     """
     features, own = model.clusterer.pair_features, model.state_dict()
     tables = {name: f"clusterer.pair_features.tables.{name}.weight" for name in features.tables}
@@ -81,7 +83,14 @@ def with_new_features(given: Mapping[str, Tensor], model: StreamingModel) -> dic
     for table in tables.values():
         blocks.append(known.pop(0) if table in given else given[into].new_zeros(len(given[into]), features.size))
     added = [name for name in own if name not in given and (name in tables.values() or name.startswith(_VOTES))]
-    return {**given, **{name: own[name] for name in added}, into: torch.cat([vectors, *blocks], dim=1)}
+    return {**given, **{name: _drawn(name, own[name]) for name in added}, into: torch.cat([vectors, *blocks], dim=1)}
+
+
+def _drawn(name: str, like: Tensor) -> Tensor:
+    """What a feature that is new begins with."""
+    if name.startswith(_VOTES):
+        return torch.zeros_like(like)
+    return torch.randn(like.shape, generator=torch.Generator().manual_seed(crc32(name.encode())))
 
 
 def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:

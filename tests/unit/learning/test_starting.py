@@ -97,6 +97,11 @@ def test_features_that_an_earlier_model_did_not_know_change_nothing_at_first() -
         expected, found = (m.scores(m.word_vectors(reading), annotation, 0).pairs for m in (model, fresh))
     assert len(expected)
     torch.testing.assert_close(found, expected)
+    another = StreamingModel(random_model(seed=8).encoder, NAMES, HeadSizes(**HEADS.model_dump()))
+    take_over(another, earlier, Path("earlier"))
+    for name in unknown:  # or there would be no mean of runs with other seeds
+        table = f"clusterer.pair_features.tables.{name}.weight"
+        assert torch.equal(another.state_dict()[table], fresh.state_dict()[table])
 
 
 @pytest.mark.parametrize("scorer", ["detector", "clusterer"])
