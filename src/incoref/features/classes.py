@@ -114,7 +114,7 @@ class Speech(IntEnum):
     I_ANSWER = 8
     I_TOLD = 9  # the entity is an "I" outside of quotations
     I_OTHER = 10
-    YOU_HERE = 11  # the mention is a quoted "you"
+    YOU_HERE = 11  # the mention is a quoted "you"; in the order of those of "I"
     YOU_BEFORE = 12
     YOU_BEFORE_ANSWER = 13
     YOU_TWO_BEFORE = 14

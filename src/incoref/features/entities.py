@@ -350,22 +350,17 @@ class EntityFacts:
         if mention.tells:
             found[:] = Speech.I_DO_NOT_TELL
             found[tells] = Speech.I_TELL
-        elif inside and mention.pronoun == FIRST_PERSON:
-            found[:] = Speech.I_OTHER
-            found[i_quoted == number - 2] = Speech.I_TWO_BEFORE
-            found[tells] = Speech.I_TOLD
-            found[you_quoted == number - 1] = Speech.I_ANSWER if answers else Speech.I_WAS_ADDRESSED
-            found[i_quoted == number - 1] = Speech.I_BEFORE_ANSWER if answers else Speech.I_BEFORE
-            found[you_quoted == number] = Speech.NOT_ONESELF
-            found[i_quoted == number] = Speech.I_HERE
-        elif inside and mention.pronoun == SECOND_PERSON:
-            found[:] = Speech.YOU_OTHER
-            found[you_quoted == number - 2] = Speech.YOU_TWO_BEFORE
-            found[tells] = Speech.YOU_TOLD
-            found[i_quoted == number - 1] = Speech.YOU_ARE_ANSWERED if answers else Speech.YOU_SPOKE
-            found[you_quoted == number - 1] = Speech.YOU_BEFORE_ANSWER if answers else Speech.YOU_BEFORE
-            found[i_quoted == number] = Speech.NOT_ONESELF
-            found[you_quoted == number] = Speech.YOU_HERE
+        elif inside and mention.pronoun in (FIRST_PERSON, SECOND_PERSON):
+            says_i = mention.pronoun == FIRST_PERSON
+            same, other = (i_quoted, you_quoted) if says_i else (you_quoted, i_quoted)
+            person = 0 if says_i else Speech.YOU_HERE - Speech.I_HERE  # the classes of "you" follow those of "I"
+            found[:] = Speech.I_OTHER + person
+            found[same == number - 2] = Speech.I_TWO_BEFORE + person
+            found[tells] = Speech.I_TOLD + person
+            found[other == number - 1] = (Speech.I_ANSWER if answers else Speech.I_WAS_ADDRESSED) + person
+            found[same == number - 1] = (Speech.I_BEFORE_ANSWER if answers else Speech.I_BEFORE) + person
+            found[other == number] = Speech.NOT_ONESELF
+            found[same == number] = Speech.I_HERE + person
         elif inside:
             found[you_quoted == number] = Speech.OF_ADDRESSEE
             found[i_quoted == number] = Speech.OF_SPEAKER
