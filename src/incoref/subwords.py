@@ -65,6 +65,11 @@ class SubwordTokenizer:
             for names in (("[CLS]", "<cls>", "<s>"), ("[SEP]", "<sep>", "</s>"), ("[UNK]", "<unk>"))
         )
 
+    @property
+    def mask(self) -> int:
+        """The symbol for a word that is not told; that for unknown ones, where there is no other."""
+        return self._id_of("[MASK]", "<mask>", "[UNK]", "<unk>")
+
     @classmethod
     def load(cls, path: Path | str, capitals: bool = False) -> SubwordTokenizer:
         if not Path(path).is_file():

@@ -101,6 +101,7 @@ class HeadsConfig(_Section):
     )
     new_hidden: int = Field(64, description="Hidden layer of the score of a new entity.")
     dropout: float = Field(0.3, ge=0, lt=1, description="Dropout in both scorers.")
+    vector_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the words' vectors that come in.")
     without: tuple[str, ...] = Field(
         (), description="Features that say nothing, for ablations: width, genre, speaker, match, agreement …"
     )
@@ -139,6 +140,12 @@ class TrainingConfig(_Section):
     capitals_dropout: float = Field(
         0.1, ge=0, le=1, description="How often a text is read as if it had no capitals. Streaming."
     )
+    masked: float = Field(
+        0.0, ge=0, lt=1, description="Share of the words that the encoder is not told, others each time. Streaming."
+    )
+    renamed: float = Field(
+        0.0, ge=0, le=1, description="How often the people of a text have names of those in others. Streaming."
+    )
     own_clusters: float = Field(
         0.0,
         ge=0,
@@ -176,6 +183,8 @@ _STREAMING_ONLY = {
         "type_loss",
         "genre_dropout",
         "capitals_dropout",
+        "masked",
+        "renamed",
         "k",
         "own_clusters",
         "own_mentions",

@@ -135,6 +135,14 @@ def without_capitals(example: Example) -> Example:
     return replace(example, reading=replace(example.reading, ids=example.reading.ids % WRITING))
 
 
+def without_words(example: Example, hidden: npt.NDArray[np.bool_], mask: int) -> Example:
+    """The example with a symbol for the encoder in place of some words, (N,); the features still know them."""
+    reading = example.reading
+    ids = reading.ids.copy()
+    ids[reading.source[hidden[reading.word]]] = mask
+    return replace(example, reading=replace(reading, ids=ids))
+
+
 def annotate(
     document: Document,
     reading: Reading,

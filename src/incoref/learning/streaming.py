@@ -21,7 +21,7 @@ from incoref.learning.blockcausal import BlockCausalEncoder
 from incoref.learning.clusterer import Clusterer, ClustererSizes, clustering_loss
 from incoref.learning.derivation import EMPTY
 from incoref.learning.detector import Detector, DetectorSizes
-from incoref.learning.layers import FeatureTables, Votes, beside
+from incoref.learning.layers import Dropout, FeatureTables, Votes, beside
 from incoref.learning.own import own_clustering_loss
 from incoref.learning.preparation import Annotation, Clustering, Example, Reading
 from incoref.model import HeadNames
@@ -39,6 +39,7 @@ class HeadSizes:
     clusterer_hidden: int = 192
     new_hidden: int = 64
     dropout: float = 0.3
+    vector_dropout: float = 0.0
     without: tuple[str, ...] = ()
     """Features that say nothing."""
 
@@ -76,6 +77,7 @@ class StreamingModel(nn.Module):
         self.recompute = False
         """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
         vector = encoder.sizes.width
+        self.vector_dropout = Dropout(sizes.vector_dropout)
         constant = {"genre": len(names.genres), "scheme": len(names.schemes)}
         self.detector = Detector(
             DetectorSizes(
@@ -151,7 +153,7 @@ class StreamingModel(nn.Module):
         ``cluster`` gives the mentions and clusters on which the clusterer learns, from an annotation and the words'
         vectors, if not the gold ones.
         """
-        vectors = self.word_vectors(example.reading)
+        vectors = self.vector_dropout(self.word_vectors(example.reading))
         share = sum(annotation.weight for annotation in example.annotations)
         parts = []
         for annotation in example.annotations:

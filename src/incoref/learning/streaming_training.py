@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from incoref.learning import checkpoints, data
 from incoref.learning.config import Configuration, CorpusConfig
 from incoref.learning.own import OwnDecisions
 from incoref.learning.prediction import predict
-from incoref.learning.preparation import Example, annotate, read, without_capitals
+from incoref.learning.preparation import Example, annotate, read, without_capitals, without_words
+from incoref.learning.renaming import Names
 from incoref.learning.starting import earlier_model, encoder_folder, first_encoder, take_over
 from incoref.learning.streaming import HeadSizes, StreamingModel, action_weights
 from incoref.learning.trainable import Clusters, ExampleFacts, Loss
@@ -67,6 +69,10 @@ class StreamingTraining:
         counted = np.array([counts[action] for action in range(4)])
         self._action_weights = action_weights(counted, training.action_power).to(device)
 
+    @cached_property
+    def _people(self) -> Names:
+        return Names(source.annotated[0].document for source in self.sources)
+
     @property
     def parts(self) -> Mapping[str, Iterable[nn.Parameter]]:
         model = self.model
@@ -78,11 +84,15 @@ class StreamingTraining:
 
     def example(self, source: int, rng: np.random.Generator) -> Example:
         chosen, ks = self.sources[source], self._config.training.k
-        varies = chosen.longest is not None or len(ks) > 1
+        renames = self._config.training.renamed
+        renamed = renames > 0 and rng.random() < renames
+        varies = chosen.longest is not None or len(ks) > 1 or renamed
         if not varies and source in self._examples:
             return self._examples[source]
         k = ks[int(rng.integers(len(ks)))]
         documents = data.stretch_of(chosen, rng)
+        if renamed:
+            documents = self._people.renamed(documents, rng)
         reading = read(documents[0], self._tokenizer, self._sizes, k)
         found = Example(
             id=documents[0].id,
@@ -112,8 +122,11 @@ class StreamingTraining:
         training = self._config.training
         if rng.random() < training.capitals_dropout:
             example = without_capitals(example)
-        hidden = rng.random() < training.genre_dropout or example.genre not in self._names.genres
-        genre = 0 if hidden else self._names.genres.index(example.genre or UNKNOWN_GENRE)
+        if training.masked:
+            hidden = rng.random(sum(example.reading.chunks)) < training.masked
+            example = without_words(example, hidden, self._tokenizer.mask)
+        unknown = rng.random() < training.genre_dropout or example.genre not in self._names.genres
+        genre = 0 if unknown else self._names.genres.index(example.genre or UNKNOWN_GENRE)
         own = None
         if epoch + 1 >= training.own_from:
             clusters, mentions = rng.random() < training.own_clusters, rng.random() < training.own_mentions

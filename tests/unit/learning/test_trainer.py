@@ -18,6 +18,7 @@ from incoref.learning.checkpoints import load_model
 from incoref.learning.config import Configuration
 from incoref.learning.inspection import inspect
 from incoref.learning.paper.checkpoint import load_paper_model
+from incoref.learning.preparation import without_words
 from incoref.learning.reports import DevProgress, DevReport, Report, StepReport
 from incoref.learning.streaming import StreamingModel
 from incoref.learning.trainable import Loss
@@ -232,6 +233,27 @@ def test_capitals_are_learned_of_unless_they_are_hidden(streaming: Path, dropout
     assert not table.any()
     trainer.update(0, 0, 0)
     assert table.any() == (dropout == 0)
+
+
+@pytest.mark.parametrize("setting", ["training.masked=0.5", "training.renamed=1.0", "heads.vector_dropout=0.5"])
+def test_what_hides_a_text_changes_what_is_learned_and_not_what_is_read(streaming: Path, setting: str) -> None:
+    plain, other = Trainer(configured(), Path("out")), Trainer(configured(setting), Path("out"))
+    with torch.no_grad():
+        corpus, documents = plain.dev[0]
+        assert [*other.trainable.predict(documents, corpus)] == [*plain.trainable.predict(documents, corpus)]
+    assert other.update(0, 0, 0).loss != plain.update(0, 0, 0).loss
+
+
+def test_masked_words_are_unknown_to_the_encoder_alone(streaming: Path) -> None:
+    training = Trainer(configured(), Path("out")).trainable
+    example = training.example(0, np.random.default_rng(0))
+    hidden = np.arange(sum(example.reading.chunks)) % 3 == 0
+    masked = without_words(example, hidden, mask=4).reading
+    words = example.reading.word, example.reading.source
+    assert all((masked.ids[row] == 4) == hidden[word] for word, row in zip(*words, strict=True) if hidden[word])
+    kept = np.setdiff1d(np.arange(len(masked.ids)), words[1][hidden[words[0]]])
+    np.testing.assert_array_equal(masked.ids[kept], example.reading.ids[kept])
+    assert masked.utterances == example.reading.utterances
 
 
 def test_the_encoder_can_be_frozen(streaming: Path) -> None:
