@@ -142,8 +142,8 @@ def export(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="A training run's folder, or a checkpoint in it; of several that started from the same model, the "
-            "mean of the weights is taken.",
+            help="A training run's folder, or a checkpoint in it; of several that started from the same model, and "
+            "of that model's folder if it is given after them, the mean of the weights is taken.",
             show_default=False,
         ),
     ],

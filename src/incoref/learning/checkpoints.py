@@ -93,21 +93,6 @@ def _drawn(name: str, like: Tensor) -> Tensor:
     return torch.randn(like.shape, generator=torch.Generator().manual_seed(crc32(name.encode())))
 
 
-def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
-    """The model whose weights are the mean of those in several folders; the configuration is the first one's.
-
-    Makes sense for runs that started from the same model.
-    """
-    model, config = load_model(folders[0])
-    found = [model, *(load_model(folder)[0] for folder in folders[1:])]
-    for folder, other in zip(folders, found, strict=True):
-        shapes = ({name: value.shape for name, value in m.state_dict().items()} for m in (model, other))
-        if other.names != model.names or next(shapes) != next(shapes):
-            raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
-    model.load_state_dict(mean_weights([other.state_dict() for other in found]))
-    return model, config
-
-
 def mean_weights(weights: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of several models' weights, all of the same names."""
     return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}

@@ -12,12 +12,12 @@ import onnx
 from safetensors.numpy import save_file
 
 from incoref.learning.calibration import Calibration, calibrate
-from incoref.learning.checkpoints import load_mean
 from incoref.learning.config import CorpusConfig
 from incoref.learning.data import load
 from incoref.learning.golden import golden_documents, write_golden
 from incoref.learning.onnx_attention import alone_graph, cached_graph
 from incoref.learning.ranges import evened, input_ranges
+from incoref.learning.starting import load_mean
 from incoref.model import Temperatures
 from incoref.modelfile import Model, ModelConfig
 from incoref.subwords import SubwordTokenizer
@@ -26,7 +26,7 @@ from incoref.subwords import SubwordTokenizer
 def export(
     trained: Sequence[Path], out: Path, *, name: str, quantise: bool = True, development: Sequence[CorpusConfig] = ()
 ) -> Calibration | None:
-    """Write the model folder of a checkpoint (a run's ``best``), or of the mean of several.
+    """Write the model folder of a checkpoint (a run's ``best``), or of its mean with others and with model folders.
 
     Its temperatures are fitted on development corpora, if there are any.
     """

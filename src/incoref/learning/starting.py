@@ -1,4 +1,4 @@
-"""The weights that a new model starts from: a training run's, or those of a model folder.
+"""The weights that a new model starts from or is the mean of: those of training runs, or of model folders.
 
 A model folder's encoder is an ONNX graph whose weights may be rounded to int8: they are taken as what the rounded
 ones stand for, so that anybody can train the shipped model on, without the run that made it.
@@ -6,7 +6,7 @@ ones stand for, so that anybody can train the shipped model on, without the run 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,8 @@ from torch import Tensor
 
 from incoref.errors import IncorefError
 from incoref.learning.blockcausal import WRITING_TABLE, BertSizes, BlockCausalEncoder
-from incoref.learning.checkpoints import load_model, with_new_features
+from incoref.learning.checkpoints import load_model, mean_weights, with_new_features
+from incoref.learning.config import Configuration
 from incoref.learning.onnx_attention import head_count
 from incoref.learning.onnx_graph import PARTS, query_scale
 from incoref.learning.pretrained import pretrained_folder
@@ -94,6 +95,24 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -
             )
         value[: len(known)] = known
     model.silence()
+
+
+def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
+    """The model whose weights are the mean of those in several folders: a run's first, whose the configuration is.
+
+    Makes sense for runs that started from the same model, and for that model itself.
+    """
+    model, config = load_model(folders[0])
+    sizes = {name: value.shape for name, value in model.state_dict().items()}
+    found = [model.state_dict()]
+    for folder in folders[1:]:
+        names, weights = earlier_model(folder)
+        if names == model.names:
+            found.append(with_new_features(weights, model))
+        if names != model.names or {name: value.shape for name, value in found[-1].items()} != sizes:
+            raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
+    model.load_state_dict(mean_weights(found))
+    return model, config
 
 
 def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[str, Tensor]:

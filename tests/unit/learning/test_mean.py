@@ -1,4 +1,4 @@
-"""The mean of several runs' weights."""
+"""The mean of several runs' weights, and of the model's that they started from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from incoref.errors import IncorefError
-from incoref.learning.checkpoints import load_mean, load_model, save_model
+from incoref.learning.checkpoints import load_model, save_model
+from incoref.learning.export import export
+from incoref.learning.starting import load_mean
 from incoref.model import HeadNames
 from tiny_models import NAMES, TinyModels, random_model
 
@@ -37,3 +39,16 @@ def test_models_of_other_names_have_none(tiny: TinyModels, tmp_path: Path) -> No
     other = saved(tiny, tmp_path / "other", 1, HeadNames(("unknown",), ("mine",), ("person",)))
     with pytest.raises(IncorefError, match=r"other: has other sizes or names than .*checkpoint: there is no mean"):
         load_mean([tiny.checkpoint, other])
+
+
+def test_a_model_folder_counts_like_a_run(tiny: TinyModels, tmp_path: Path) -> None:
+    run = saved(tiny, tmp_path / "run", 1)
+    export([tiny.checkpoint], tmp_path / "model", name="exported", quantise=False)
+    exported, _ = load_mean([run, tmp_path / "model"])
+    mean, _ = load_mean([run, tiny.checkpoint])
+    position, kind = (f"encoder.embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
+    for name, value in mean.state_dict().items():
+        if name not in (position, kind):
+            torch.testing.assert_close(exported.state_dict()[name], value, msg=name)
+    places, expected = (state[position] + state[kind][0] for state in (exported.state_dict(), mean.state_dict()))
+    torch.testing.assert_close(places, expected)  # an exported encoder has both in one
