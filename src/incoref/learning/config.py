@@ -80,6 +80,14 @@ class EncoderConfig(_Section):
         description="Tell the encoder which words have capitals: for a vocabulary that knows none. Streaming.",
     )
 
+    pretrained: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="With start: the share of this pretrained encoder in the weights that its encoder begins with. "
+        "Streaming.",
+    )
+
     @property
     def sizes(self) -> WindowSizes:
         return WindowSizes(self.window, self.tail, self.cache)
@@ -175,7 +183,7 @@ class TrainingConfig(_Section):
 
 
 _STREAMING_ONLY = {
-    "encoder": ("layers", "window", "tail", "cache", "capitals"),
+    "encoder": ("layers", "window", "tail", "cache", "capitals", "pretrained"),
     "training": (
         "vote_rate",
         "freeze_encoder",

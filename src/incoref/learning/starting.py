@@ -76,10 +76,11 @@ def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
     return model.names, model.state_dict()
 
 
-def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -> None:
+def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path, pretrained: float = 0.0) -> None:
     """Start a model from earlier weights, whose genres, schemes and types are the first of its own.
 
-    Of larger hidden layers in detector and clusterer, the units that weigh most are kept.
+    Of larger hidden layers in detector and clusterer, the units that weigh most are kept; of the weights that the
+    encoder has, the share ``pretrained``.
     """
     given = _narrowed(given, "detector", model.detector.sizes.hidden)
     given = _narrowed(given, "clusterer", model.clusterer.sizes.hidden)
@@ -93,7 +94,7 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path) -
             raise IncorefError(
                 f"start = {where}: the model there has other sizes ('{name}'): give the same heads and encoder"
             )
-        value[: len(known)] = known
+        value[: len(known)] = torch.lerp(known, value, pretrained) if name.startswith("encoder.") else known
     model.silence()
 
 

@@ -52,7 +52,7 @@ class StreamingTraining:
             names, weights = earlier_model(config.start)
             self._names = names.extended(self._names)
             self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
-            take_over(self.model, weights, config.start)
+            take_over(self.model, weights, config.start, config.encoder.pretrained)
         self.model.to(device)
         self._types = {name: number for number, name in enumerate(self._names.types)}
         self.model.bf16, self.model.recompute = training.bf16, training.recompute

@@ -305,6 +305,19 @@ def test_a_run_can_start_from_a_trained_model(streaming: Path) -> None:
         assert torch.equal(began[name][: len(value)], value), name
 
 
+def test_an_encoder_can_go_back_towards_the_pretrained_one(streaming: Path) -> None:
+    train("out-first", "training.epochs=1")
+    trained, fresh = load_model(Path("out-first/best"))[0].state_dict(), load_file("encoder/model.safetensors")
+    began = Trainer(configured("start=out-first/best", "encoder.pretrained=0.25"), Path("out-second")).model
+    for name, value in began.state_dict().items():
+        expected = trained[name]
+        if name.startswith("encoder.") and not name.endswith(WRITING_TABLE):  # the pretrained one knows no capitals
+            expected = 0.75 * trained[name] + 0.25 * fresh[name.removeprefix("encoder.")]
+        elif name.startswith("encoder."):
+            expected = 0.75 * trained[name]
+        torch.testing.assert_close(value, expected, msg=name)
+
+
 def test_a_trained_model_of_other_sizes_is_refused(streaming: Path) -> None:
     train("out-first", "training.epochs=1")
     with pytest.raises(IncorefError, match=r"start = out-first/best: .* other sizes \('detector"):
