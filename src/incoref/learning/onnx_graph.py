@@ -32,10 +32,11 @@ _EVENING = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The least and the greatest number in each column of what goes into a linear layer, nought included."""
+    """The least (or 0), the greatest (or 0) and the mean number in each column of what goes into a linear layer."""
 
     low: Floats
     high: Floats
+    mean: Floats
     uneven: bool = False
     """Whether a few columns are so much larger than all others that it is worth the time to even them out."""
 
@@ -50,7 +51,7 @@ class Range:
         return found
 
     def divided(self, factors: Floats) -> Range:
-        return Range(self.low / factors, self.high / factors)
+        return Range(self.low / factors, self.high / factors, self.mean / factors)
 
 
 @dataclass(slots=True)
@@ -88,7 +89,10 @@ class Graph:
             weight, known = weight * factors[:, None], known.divided(factors)
         scale = np.abs(weight).max(axis=0) / _SEVEN_BITS
         scale[scale == 0] = 1
-        weights = self.constant(f"{name}.weight", np.round(weight / scale).astype(np.int8))
+        rounded_weight = np.round(weight / scale)
+        if known is not None:  # what rounding changes on average is known, and taken back
+            bias = (bias + known.mean @ (weight - rounded_weight * scale)).astype(np.float32)
+        weights = self.constant(f"{name}.weight", rounded_weight.astype(np.int8))
         scales = self.constant(f"{name}.scale", scale.astype(np.float32))
         biases = self.constant(f"{name}.bias", bias)
         if known is None:

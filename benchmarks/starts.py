@@ -1,0 +1,46 @@
+"""A model's scores on development corpora whose documents are read from several places each.
+
+    python benchmarks/starts.py configs/default-en.toml [--model FOLDER] [--places 8]
+
+One wrong link can change the score of a whole novel. Read from the beginning and from other sentences of its first
+half, a document has as many scores, and their mean is less a matter of chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from incoref import reading
+from incoref.evaluation.metrics import Scorer
+from incoref.learning import data
+from incoref.learning.config import Configuration
+from incoref.modelfile import DEFAULT_MODEL, Model
+from incoref.types import Document
+
+
+def from_places(document: Document, places: int) -> Iterator[Document]:
+    """The document from its beginning, and from other sentences of its first half."""
+    count = len(document.sentences)
+    for place in range(places):
+        yield data.sentences_of(document, count * place // (2 * places), count)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("config", type=Path, help="a training configuration, whose dev corpora are read")
+    parser.add_argument("--model", type=Path, default=DEFAULT_MODEL)
+    parser.add_argument("--places", type=int, default=8)
+    options = parser.parse_args()
+    model = Model.load(options.model)
+    for corpus in Configuration.read(options.config).dev:
+        scorer = Scorer(drop_singletons=corpus.drop_singletons)
+        for document in data.load(corpus):
+            for rest in from_places(document, options.places):
+                scorer.add_documents(rest, reading.predict(model, rest, scheme=corpus.scheme))
+        print(f"{corpus.title}: CoNLL F1 {scorer.result().conll_f1:.1f}, {options.places} places")
+
+
+if __name__ == "__main__":
+    main()
