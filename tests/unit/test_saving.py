@@ -182,3 +182,13 @@ def test_the_first_format_is_still_read() -> None:
     assert SessionOptions(**saved.fields["options"]).max_entities == 3
     assert Pending.from_json(saved.fields["pending"]).text == "It was"
     assert len(saved.tensors["means"]) == 3
+
+
+def test_an_introduction_before_a_save_is_known_after_it(tiny: TinyModels) -> None:
+    """Whether a mention opens its sentence must not depend on when the session was saved."""
+    resolver = Resolver(tiny.model)
+    whole = resolver.session(runners_up=1)
+    whole.introduce("Carl")
+    parted = resolver.restore(whole.save())
+    for text in ("Anna Anna", "Anna"):
+        assert [*parted.say(text)] == [*whole.say(text)]

@@ -95,7 +95,6 @@ class EntityFacts:
         self.numbers: npt.NDArray[np.int64] = np.zeros((len(COLUMNS), 0), np.int64)
         """The numbers of every entity, (columns, entities)."""
         self._mentions = 0
-        self._sentence = _NOBODY  # of the latest mention
         self._strings: dict[str, frozenset[int]] = {}
         self._heads: dict[str, frozenset[int]] = {}
         self._words: dict[str, frozenset[int]] = {}
@@ -116,7 +115,7 @@ class EntityFacts:
     def copy(self) -> EntityFacts:
         twin = EntityFacts.__new__(EntityFacts)
         twin.numbers = self.numbers.copy()
-        twin._mentions, twin._sentence = self._mentions, self._sentence
+        twin._mentions = self._mentions
         twin._strings = self._strings.copy()
         twin._heads = self._heads.copy()
         twin._words = self._words.copy()
@@ -204,7 +203,7 @@ class EntityFacts:
             return {key: _set_of(entities) for key, entities in found if entities}
 
         twin = EntityFacts()
-        twin._mentions, twin._sentence = self._mentions, self._sentence
+        twin._mentions = self._mentions
         twin.numbers = self.numbers[:, list(numbers)]
         twin._strings, twin._heads, twin._words = left(self._strings), left(self._heads), left(self._words)
         twin._called = left(self._called)
@@ -385,6 +384,7 @@ class EntityFacts:
     def add(self, mention: MentionFacts, entity: int) -> None:
         """Put the mention into the entity; a number one past the last founds it."""
         speaker = self._speaker_number(mention.speaker)
+        opens = not (self.numbers[SENTENCE] == mention.sentence).any()
         if entity == len(self):
             self.numbers = np.concatenate((self.numbers, _NEW_ENTITY), axis=1)
             self._contents.append(())
@@ -401,8 +401,7 @@ class EntityFacts:
             row[_SECOND_PERSON_BY], row[_SECOND_PERSON_TURN] = speaker, mention.turn
         row[_NAMED] += sum(entity not in self._called.get(word, ()) for word in mention.name)
         row[GENDERS] |= mention.gender
-        row[OPENED] = int(mention.sentence != self._sentence)
-        self._sentence = mention.sentence
+        row[OPENED] = int(opens)
         if not mention.quoted.inside:
             row[_TOLD] = mention.quoted.number
             row[_TELLS] |= mention.tells
