@@ -104,13 +104,12 @@ def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
     Makes sense for runs that started from the same model, and for that model itself.
     """
     model, config = load_model(folders[0])
-    sizes = {name: value.shape for name, value in model.state_dict().items()}
     found = [model.state_dict()]
     for folder in folders[1:]:
         names, weights = earlier_model(folder)
-        if names == model.names:
-            found.append(with_new_features(weights, model))
-        if names != model.names or {name: value.shape for name, value in found[-1].items()} != sizes:
+        found.append(with_new_features(weights, model) if names == model.names else {})
+        own, other = ({name: value.shape for name, value in each.items()} for each in (found[0], found[-1]))
+        if own != other:
             raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
     model.load_state_dict(mean_weights(found))
     return model, config
