@@ -17,8 +17,8 @@ import numpy as np
 from serving import dialogues
 
 import incoref
-from incoref.encoders import AloneEncoder
-from incoref.subwords import Utterance, joined
+from incoref.model.encoders import AloneEncoder
+from incoref.model.subwords import Utterance, joined
 
 SENTENCES = 64
 ROUNDS = 5

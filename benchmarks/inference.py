@@ -21,10 +21,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from incoref import corpora
-from incoref.features import PAIR_FEATURES
-from incoref.model import BlockResult, ReadingState
-from incoref.modelfile import Model, ModelState, word_means
-from incoref.subwords import WRITING, WRITINGS, Subwords, Utterance, joined, utterances_of
+from incoref.model.features import PAIR_FEATURES
+from incoref.model.folder import Model, ModelState, word_means
+from incoref.model.step import BlockResult, ReadingState
+from incoref.model.subwords import WRITING, WRITINGS, Subwords, Utterance, joined, utterances_of
 
 Block = list[tuple[Utterance, Subwords]]
 
@@ -86,8 +86,8 @@ class Plain:
         import torch
         from transformers import BertConfig, BertModel
 
-        from incoref.learning.blockcausal import WRITING_TABLE
-        from incoref.learning.checkpoints import load_model
+        from incoref.learning.nets.encoder import WRITING_TABLE
+        from incoref.learning.train.checkpoints import load_model
 
         torch.set_num_threads(1)
         self.torch = torch

@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Iterable
 
 from incoref import corpora
-from incoref.language import FEWEST_WORDS, Evidence
+from incoref.text.language import FEWEST_WORDS, Evidence
 
 
 def row(name: str, texts: Iterable[str]) -> None:

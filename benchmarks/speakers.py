@@ -15,9 +15,10 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from incoref import corpora, reading
+from incoref import corpora
 from incoref.evaluation.metrics import Scorer
-from incoref.modelfile import Model
+from incoref.model import predict
+from incoref.model.folder import Model
 from incoref.types import Document
 
 PERSONS = frozenset("i me my mine myself you your yours yourself".split())
@@ -61,7 +62,7 @@ def main() -> None:
     for name, shown in (("with speakers", lambda d: d), ("without", without_speakers)):
         scorer, counts = Scorer(drop_singletons=True), Counter[str]()
         for document in documents:
-            predicted = reading.predict(model, shown(document))
+            predicted = predict.predict(model, shown(document))
             scorer.add_documents(document, predicted)
             counts += links(document, predicted)
         precision, recall = (100 * counts["right"] / max(1, counts[of]) for of in ("made", "wanted"))

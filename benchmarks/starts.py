@@ -12,11 +12,11 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from incoref import reading
 from incoref.evaluation.metrics import Scorer
-from incoref.learning import data
 from incoref.learning.config import Configuration
-from incoref.modelfile import DEFAULT_MODEL, Model
+from incoref.learning.data import sources
+from incoref.model import predict
+from incoref.model.folder import DEFAULT_MODEL, Model
 from incoref.types import Document
 
 
@@ -24,7 +24,7 @@ def from_places(document: Document, places: int) -> Iterator[Document]:
     """The document from its beginning, and from other sentences of its first half."""
     count = len(document.sentences)
     for place in range(places):
-        yield data.sentences_of(document, count * place // (2 * places), count)
+        yield sources.sentences_of(document, count * place // (2 * places), count)
 
 
 def main() -> None:
@@ -36,9 +36,9 @@ def main() -> None:
     model = Model.load(options.model)
     for corpus in Configuration.read(options.config).dev:
         scorer = Scorer(drop_singletons=corpus.drop_singletons)
-        for document in data.load(corpus):
+        for document in sources.load(corpus):
             for rest in from_places(document, options.places):
-                scorer.add_documents(rest, reading.predict(model, rest, scheme=corpus.scheme))
+                scorer.add_documents(rest, predict.predict(model, rest, scheme=corpus.scheme))
         print(f"{corpus.title}: CoNLL F1 {scorer.result().conll_f1:.1f}, {options.places} places")
 
 

@@ -28,7 +28,7 @@ from incoref.learning.paper.document import PaperDocument, with_gold
 from incoref.learning.paper.model import Limits, PaperModel
 from incoref.learning.paper.xlnet import Memory, new_xlnet
 from incoref.learning.paper.xlnet_cache import CachedXLNet
-from incoref.transitions import Span
+from incoref.model.transitions import Span
 
 SENTENCE = 22
 ONE_LAYER = XLNET_BASE | {"n_layer": 1, "vocab_size": 100, "dropout": 0.0}

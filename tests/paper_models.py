@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from incoref import transitions
 from incoref.learning.paper.authors_names import authors_weights, gradients
 from incoref.learning.paper.chunks import plan
 from incoref.learning.paper.config import Mode, PaperConfig, Setting
 from incoref.learning.paper.definition import run
 from incoref.learning.paper.document import PaperDocument, number_entities, stretches
 from incoref.learning.paper.model import PaperModel
-from incoref.transitions import Action
+from incoref.model import transitions
+from incoref.model.transitions import Action
 
 CLS, SEP, VOCABULARY = 3, 4, 40
 XLNET = {"vocab_size": VOCABULARY, "d_model": 12, "n_layer": 2, "n_head": 3, "d_inner": 16, "dropout": 0.0}

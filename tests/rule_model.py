@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from incoref.features import MentionFacts, facts_of
-from incoref.memory import Decision, EntityMemory, SpanVector
-from incoref.model import BlockResult, FoundMention, after, turns
-from incoref.modelfile import Model, ModelState, word_means
-from incoref.subwords import Subwords, Utterance, joined
+from incoref.model.clusterer import Decision, EntityMemory, SpanVector
+from incoref.model.features import MentionFacts, facts_of
+from incoref.model.folder import Model, ModelState, word_means
+from incoref.model.step import BlockResult, FoundMention, after, turns
+from incoref.model.subwords import Subwords, Utterance, joined
 
 PRONOUNS = frozenset("i he him his she her it they them".split())
 CONFIDENCE, MENTION_CONFIDENCE = 0.75, 0.5

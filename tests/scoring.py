@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
-from incoref.transitions import Action
+from incoref.model.transitions import Action
 
 
 class ScriptedScoring:

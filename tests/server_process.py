@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 _NURSERY = multiprocessing.get_context("forkserver")
-_NURSERY.set_forkserver_preload(["incoref.server.running"])
+_NURSERY.set_forkserver_preload(["incoref.server.lifecycle"])
 
 
 class ServerProcess:
@@ -80,6 +80,6 @@ class QuickServer:
 
 
 def _serve(model: Path, store: str, port: int, told: Connection) -> None:
-    from incoref.server.running import ServeOptions, serve
+    from incoref.server.lifecycle import ServeOptions, serve
 
     serve(ServeOptions(port=port, store=store, model=model, workers=2), say=told.send)

@@ -15,19 +15,19 @@ import torch
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from incoref.learning.blockcausal import WRITING_TABLE, BertSizes, BlockCausalEncoder
-from incoref.learning.checkpoints import load_model, save_model
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig
-from incoref.learning.export import export
-from incoref.learning.preparation import annotate, read
-from incoref.learning.streaming import HeadSizes, StreamingModel
-from incoref.model import HeadNames
-from incoref.modelfile import Model
-from incoref.selftest import document_of
-from incoref.subwords import SubwordTokenizer, Utterance
-from incoref.transitions import Span, derivable
+from incoref.learning.data.examples import annotate, read
+from incoref.learning.export.export import export
+from incoref.learning.nets.encoder import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.learning.nets.streaming import HeadSizes, StreamingModel
+from incoref.learning.train.checkpoints import load_model, save_model
+from incoref.model.folder import Model
+from incoref.model.selftest import document_of
+from incoref.model.step import HeadNames
+from incoref.model.subwords import SubwordTokenizer, Utterance
+from incoref.model.transitions import Span, derivable
+from incoref.model.windows import WindowSizes
 from incoref.types import Document, Entity, Mention
-from incoref.windows import WindowSizes
 
 WORDS = (
     "the a old young man woman dog city river house teacher of in Anna Berta Carl Hong Kong Island he she it they I "

@@ -11,10 +11,10 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from incoref import corpora
-from incoref.learning.blockcausal import BertSizes, BlockCausalEncoder
 from incoref.learning.config import Configuration
+from incoref.learning.nets.encoder import BertSizes, BlockCausalEncoder
 from incoref.learning.paper.xlnet import new_xlnet
-from incoref.learning.trainer import Trainer
+from incoref.learning.train.trainer import Trainer
 from tiny_models import SIZES, WORDS, random_document
 from tiny_models import tokenizer as bert_tokenizer
 

@@ -10,10 +10,10 @@ from incoref.errors import FormatError, IncorefError, MissingExtra
 from incoref.types import Document, Entity, Mention, RunnerUp, Sentence, Token
 
 if TYPE_CHECKING:
+    from incoref.options import SessionOptions
     from incoref.resolver import Resolver, load
-    from incoref.session import Session
-    from incoref.sessionstate import SessionOptions
-    from incoref.updates import Message, TraceStep, Update
+    from incoref.session.session import Session
+    from incoref.session.updates import Message, TraceStep, Update
 
 __all__ = [
     "Document",
@@ -36,12 +36,12 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Message": "updates",
+    "Message": "session.updates",
     "Resolver": "resolver",
-    "Session": "session",
-    "SessionOptions": "sessionstate",
-    "TraceStep": "updates",
-    "Update": "updates",
+    "Session": "session.session",
+    "SessionOptions": "options",
+    "TraceStep": "session.updates",
+    "Update": "session.updates",
     "load": "resolver",
 }
 """Names whose modules need arrays and a runtime for the encoder: loaded when they are first asked for."""

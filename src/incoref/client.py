@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from incoref.errors import IncorefError, MissingExtra
+from incoref.options import SessionOptions
 from incoref.outputs.jsonable import json_line
-from incoref.sessionstate import SessionOptions
-from incoref.transcript import Given
-from incoref.types import Document, Entity, Mention, RunnerUp
-from incoref.updates import Message, TraceStep, Update
+from incoref.session.updates import Message, TraceStep, Update
+from incoref.types import Document, Entity, Given, Mention, RunnerUp
 
 if TYPE_CHECKING:
     import httpx

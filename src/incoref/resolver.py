@@ -14,14 +14,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from incoref import saving
 from incoref.errors import IncorefError
-from incoref.modelfile import Model
-from incoref.session import Session
-from incoref.sessionstate import SessionOptions
+from incoref.model.folder import Model
+from incoref.options import SessionOptions
+from incoref.session import saving
+from incoref.session.session import Session
+from incoref.session.updates import Message, Update
 from incoref.text import RuleSplitter, Splitter
 from incoref.types import Document
-from incoref.updates import Message, Update
 
 Text = str | Document | Sequence[Message]
 """A whole text: raw, or a document with its own sentences and words, or the messages of a conversation."""

@@ -18,6 +18,9 @@ from typing import Any, NamedTuple
 Attributes = tuple[tuple[str, str], ...]
 """Fields that a format has and we give no meaning to, kept in order so that they can be written back."""
 
+Given = str | int | float | None
+"""An id or a time that the caller gives and gets back."""
+
 
 class Token(NamedTuple):
     """A word. A named tuple rather than a dataclass: corpora have millions, and it is four times as quick to make."""

@@ -168,7 +168,7 @@ def test_export_of_a_run_with_calibration(tiny: TinyModels, corpus: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "CORPUS", "--setting", "k=0"], "no setting 'k=0'; there are sent-inc, k=N or part-inc"),
+        (["evaluate", "CORPUS", "--setting", "k=0"], "no setting 'k=0'; choose sent-inc, k=N or part-inc"),
         (["evaluate", "CORPUS", "--scheme", "craft"], "the model knows no scheme 'craft'"),
         (["evaluate", "CORPUS", "--genre", "poetry"], "the model knows no genre 'poetry'"),
         (["evaluate", "nowhere.conll"], "nowhere.conll"),

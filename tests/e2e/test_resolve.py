@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import incoref
-from incoref.selftest import check
+from incoref.model.selftest import check
 
 STORY = Path(__file__).resolve().parents[2] / "examples" / "story.txt"
 

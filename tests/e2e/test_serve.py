@@ -29,9 +29,9 @@ from incoref.client import ServerError
 from incoref.client import Session as RemoteSession
 from incoref.errors import IncorefError
 from incoref.resolver import Resolver
-from incoref.session import Session
+from incoref.session.session import Session
+from incoref.session.updates import Message, Update
 from incoref.types import Document
-from incoref.updates import Message, Update
 from server_process import QuickServer, ServerProcess
 
 if TYPE_CHECKING:

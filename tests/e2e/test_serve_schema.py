@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 
 from incoref.resolver import Resolver
 from incoref.server.app import create_app
-from incoref.server.gate import Gate, GateOptions
 from incoref.server.limits import Limits
 from incoref.server.memory_store import MemoryStore
+from incoref.server.middleware import Gate, GateOptions
 from incoref.server.service import SessionService
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ KILLS = 5
 def processes() -> multiprocessing.context.ForkServerContext:
     """Makes processes that have PyTorch loaded already, so that they can be many."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tiny_training", "incoref.learning.paper.training"])
+    context.set_forkserver_preload(["tiny_training", "incoref.learning.train.paper"])
     return context
 
 

@@ -16,15 +16,15 @@ import pytest
 
 from incoref import corpora
 from incoref.evaluation.metrics import Scorer, token_clusters
-from incoref.learning.checkpoints import load_model, save_model
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig
-from incoref.learning.export import export
-from incoref.learning.prediction import predict
-from incoref.learning.starting import earlier_model, first_encoder, take_over
-from incoref.learning.streaming import HeadSizes, StreamingModel
-from incoref.modelfile import DEFAULT_MODEL, Model, ModelConfig
-from incoref.reading import predict as predict_document
-from incoref.subwords import SubwordTokenizer
+from incoref.learning.export.export import export
+from incoref.learning.nets.streaming import HeadSizes, StreamingModel
+from incoref.learning.train.checkpoints import load_model, save_model
+from incoref.learning.train.prediction import predict
+from incoref.learning.train.warm_start import earlier_model, first_encoder, take_over
+from incoref.model.folder import DEFAULT_MODEL, Model, ModelConfig
+from incoref.model.predict import predict as predict_document
+from incoref.model.subwords import SubwordTokenizer
 from incoref.types import Document
 
 CHECKPOINT, CORPUS = os.environ.get("INCOREF_CHECKPOINT"), os.environ.get("INCOREF_CORPUS")

@@ -13,7 +13,7 @@ from incoref.learning.paper.checkpoint import import_checkpoint, load_paper_mode
 from incoref.learning.paper.chunks import plan
 from incoref.learning.paper.document import with_gold
 from incoref.learning.paper.reference import check_reference, read_reference_documents, read_reference_model
-from incoref.transitions import replay
+from incoref.model.transitions import replay
 
 FOLDERS = (
     "part-inc",

@@ -7,16 +7,16 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from incoref import transitions
-from incoref.encoders import Encoder, load_encoder
-from incoref.learning.prediction import predict
-from incoref.learning.preparation import Reading, annotate, mention_facts, read
-from incoref.learning.streaming import StreamingModel
-from incoref.model import Heads
-from incoref.modelfile import Model, word_means
-from incoref.reading import predict as predict_document
-from incoref.subwords import blocks_of, joined
-from incoref.transitions import Action
+from incoref.learning.data.examples import Reading, annotate, mention_facts, read
+from incoref.learning.nets.streaming import StreamingModel
+from incoref.learning.train.prediction import predict
+from incoref.model import transitions
+from incoref.model.encoders import Encoder, load_encoder
+from incoref.model.folder import Model, word_means
+from incoref.model.predict import predict as predict_document
+from incoref.model.step import Heads
+from incoref.model.subwords import blocks_of, joined
+from incoref.model.transitions import Action
 from tiny_models import LONG, SIZES, WITH_MARKS, WORDS, TinyModels, document, random_document, random_utterances
 
 Floats = npt.NDArray[np.float32]

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incoref.features import PAIR_FEATURES, EntityFacts, MentionFacts, Quoted, classes_of_pairs, facts_of
-from incoref.learning.clusterer import pairs_of
+from incoref.learning.data.pairs import pairs_of
+from incoref.model.features import PAIR_FEATURES, EntityFacts, MentionFacts, Quoted, classes_of_pairs, facts_of
 from tiny_models import SPEAKERS, WORDS
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incoref.model import BlockResult
-from incoref.modelfile import Model, ModelState
-from incoref.reading import predict
-from incoref.subwords import Utterance
+from incoref.model.folder import Model, ModelState
+from incoref.model.predict import predict
+from incoref.model.step import BlockResult
+from incoref.model.subwords import Utterance
 from rule_model import RuleModel
 from tiny_models import TinyModels, document, random_utterances, utterances
 

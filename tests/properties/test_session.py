@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incoref.modelfile import Model
+from incoref.model.folder import Model
 from incoref.resolver import Resolver
-from incoref.session import Session
-from incoref.updates import Update
+from incoref.session.session import Session
+from incoref.session.updates import Update
 from tiny_models import WORDS, TinyModels
 
 few = settings(max_examples=15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.transitions import Action, Span, State, apply, derivable, legal, mention_of, oracle, replay, start
+from incoref.model.transitions import Action, Span, State, apply, derivable, legal, mention_of, oracle, replay, start
 
 lengths = st.integers(0, 9)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.windows import Window, WindowSizes, kept_tail, plan
+from incoref.model.windows import Window, WindowSizes, kept_tail, plan
 
 
 @st.composite

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -21,53 +22,72 @@ HEAVY = set(
 )
 
 
-def rooms_on_the_map() -> list[str]:
-    """The rooms that ARCHITECTURE.md lists, in its order: a room may know those before it."""
+def rooms_on_the_map(package: str = "") -> list[str]:
+    """The rooms that ARCHITECTURE.md lists for a package, in its order: a room may know those before it."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = text.split("## The rooms of `src/incoref`, in order", 1)[1]
-    listing = section.split("```")[1]
-    return re.findall(r"^(\w+)(?:\.py|/)\s", listing, flags=re.MULTILINE)
+    heading = f"### `{package}/`" if package else "## The rooms of `src/incoref`, in order"
+    listing = text.split(heading, 1)[1].split("```")[1]
+    return [
+        path.removesuffix(".py").strip("/") for path in re.findall(r"^([\w/]+(?:\.py|/))\s", listing, re.MULTILINE)
+    ]
 
 
-def rooms_in_the_source() -> set[str]:
-    modules = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "_version"}
-    return modules | {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+def rooms_in_the_source(package: str = "") -> set[str]:
+    folder = SOURCE / package
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "_version"}
+    return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
 
 
-def rooms_known_to(path: Path) -> Iterator[tuple[str, int]]:
-    """Rooms that a module imports, anywhere in its code, with the line."""
+def imports_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Modules of incoref that a module imports, anywhere in its code, with the line: ``model/step`` and the like."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: a relative import; name the module in full"
-            names = [node.module or ""]
-            if node.module == "incoref":
-                names = [f"incoref.{alias.name}" for alias in node.names]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         else:
             continue
         for name in names:
             if name.startswith("incoref."):
-                yield name.split(".")[1], node.lineno
+                yield "/".join(name.split(".")[1:]), node.lineno
 
 
-def test_the_map_lists_every_room() -> None:
-    listed = rooms_on_the_map()
+def room_of(path: str, rooms: list[str]) -> str | None:
+    """The room of a module's path, the longest that fits."""
+    fitting = [room for room in rooms if path == room or path.startswith(room + "/")]
+    return max(fitting, key=len, default=None)
+
+
+@pytest.mark.parametrize("package", ["", "model", "session", "learning"])
+def test_the_map_lists_every_room(package: str) -> None:
+    listed = rooms_on_the_map(package)
     assert len(listed) == len(set(listed))
-    assert set(listed) == rooms_in_the_source(), (
-        "ARCHITECTURE.md must list the rooms of src/incoref, no more, no less"
+    assert {room for room in listed if "/" not in room} == rooms_in_the_source(package), (
+        f"ARCHITECTURE.md must list the rooms of src/incoref/{package}, no more, no less"
     )
 
 
-def test_rooms_know_only_those_before_them() -> None:
-    order = {room: place for place, room in enumerate(rooms_on_the_map())}
+@pytest.mark.parametrize("package", ["", "model", "session", "learning"])
+def test_rooms_know_only_those_before_them(package: str) -> None:
+    listed = rooms_on_the_map(package)
+    prefix = f"{package}/" if package else ""
+    order = {room: place for place, room in enumerate(listed)}
     wrong = []
-    for path in sorted(SOURCE.rglob("*.py")):
-        here = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        for room, line in rooms_known_to(path):
-            if here in order and room in order and order[room] > order[here]:
-                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} must not know {room}")
+    for path in sorted((SOURCE / package).rglob("*.py")):
+        here = room_of(path.relative_to(SOURCE / package).with_suffix("").as_posix(), listed)
+        for name, line in imports_of(path):
+            there = room_of(name.removeprefix(prefix), listed) if name.startswith(prefix) else None
+            if here is not None and there is not None and order[there] > order[here]:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} must not know {there}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    modules = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in SOURCE.rglob("*.py")}
+    modules = {name.removesuffix("/__init__"): path for name, path in modules.items()}
+    graph = {name: {room_of(used, list(modules)) for used, _ in imports_of(path)} for name, path in modules.items()}
+    TopologicalSorter({name: used - {name, None} for name, used in graph.items()}).prepare()
 
 
 def test_public_names_are_the_documented_ones() -> None:
@@ -100,11 +120,14 @@ def test_readme_begins_with_the_two_commands() -> None:
     assert commands[:2] == ["make demo", "make test"]
 
 
-@pytest.mark.parametrize("module", ["incoref", "incoref.cli", "incoref.corpora", "incoref.evaluation.metrics"])
+@pytest.mark.parametrize(
+    "module", ["incoref", "incoref.cli", "incoref.corpora", "incoref.evaluation.metrics", "incoref.client"]
+)
 def test_import_loads_nothing_heavy(module: str) -> None:
     program = f"import {module}, json, sys; print(json.dumps(sorted(sys.modules)))"
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert not HEAVY & set(json.loads(printed))
+    heavy = HEAVY | {"numpy"} if module == "incoref.client" else HEAVY
+    assert not heavy & set(json.loads(printed))
 
 
 def test_text_is_read_and_written_as_utf8() -> None:

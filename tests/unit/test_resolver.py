@@ -11,10 +11,10 @@ import pytest
 
 import incoref
 from incoref.errors import IncorefError
-from incoref.reading import predict
+from incoref.model.predict import predict
 from incoref.resolver import Resolver
+from incoref.session.updates import Message, Update
 from incoref.types import Document
-from incoref.updates import Message, Update
 from rule_model import RuleModel
 from tiny_models import TinyModels, random_document
 

@@ -16,7 +16,7 @@ import numpy as np
 from incoref.analysis import paper
 from incoref.analysis.bootstrap import CONLL, counts_of, differences, f1_of
 from incoref.analysis.findings import Findings, Plot, Row, Table, row, series
-from incoref.analysis.keeping import Keeper
+from incoref.analysis.result_cache import Keeper
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import System, answers
 from incoref.analysis.training import Models

@@ -39,13 +39,13 @@ from incoref.analysis.bias_data import (
     read_winogender,
 )
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.keeping import Keeper
+from incoref.analysis.result_cache import Keeper
 from incoref.analysis.scores import score
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.corpora import plain
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import token_clusters
-from incoref.features.mentions import PRONOUNS, head_of
+from incoref.model.features.mentions import PRONOUNS, head_of
 from incoref.types import Document
 
 SECTION = "## Bias"

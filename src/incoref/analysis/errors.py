@@ -17,12 +17,12 @@ from itertools import pairwise
 from incoref.analysis.bootstrap import CONLL, counts_of, f1_of
 from incoref.analysis.clusterings import sentence_of_token, without_singletons
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.keeping import Keeper
+from incoref.analysis.result_cache import Keeper
 from incoref.analysis.scores import settings_of
 from incoref.analysis.side_by_side import Shown, side_by_side
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.evaluation.metrics import token_clusters
-from incoref.features.mentions import PRONOUNS, head_of
+from incoref.model.features.mentions import PRONOUNS, head_of
 from incoref.types import Document
 
 KINDS = ("pronoun", "name", "nominal")

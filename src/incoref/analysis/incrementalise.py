@@ -21,7 +21,7 @@ from typing import Any
 
 from incoref.analysis.clusterings import before, sentence_ends
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.keeping import Keeper, text_digest
+from incoref.analysis.result_cache import Keeper, text_digest
 from incoref.analysis.scores import score, settings_of
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.corpora import conll2012

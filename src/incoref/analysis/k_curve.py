@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from incoref.analysis import paper
 from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
-from incoref.analysis.keeping import Keeper
+from incoref.analysis.result_cache import Keeper
 from incoref.analysis.scores import score, settings_of
 from incoref.analysis.systems import System, answers
 from incoref.analysis.training import Models

@@ -17,14 +17,14 @@ from typing import Any
 
 from incoref.analysis.clusterings import before, sentence_ends
 from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
-from incoref.analysis.keeping import Keeper, text_digest
+from incoref.analysis.result_cache import Keeper, text_digest
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import Clusters, ModelSystem, System, answers
 from incoref.evaluation.metrics import Scorer, token_clusters
-from incoref.model import FoundMention
-from incoref.modelfile import Model, ModelState
-from incoref.reading import block_size
-from incoref.subwords import Utterance, utterances_of
+from incoref.model.folder import Model, ModelState
+from incoref.model.step import FoundMention
+from incoref.model.subwords import Utterance, utterances_of
+from incoref.options import block_size
 from incoref.types import Document
 
 LOOKAHEADS = (1, 2, 4)

@@ -53,7 +53,7 @@ class PaperSystem:
         from incoref.learning.paper.definition import run
         from incoref.learning.paper.reading import read_paper, word_clusters
         from incoref.learning.paper.xlnet_cache import CachedReader, CachedXLNet
-        from incoref.subwords import SubwordTokenizer
+        from incoref.model.subwords import SubwordTokenizer
 
         model = load_paper_model(self._folder)
         tokenizer = SubwordTokenizer.load(self._folder / "tokenizer.json")

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from incoref.analysis import paper
 from incoref.analysis.clusterings import sentence_of_token, within_segments
 from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
-from incoref.analysis.keeping import Keeper
+from incoref.analysis.result_cache import Keeper
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import Clusters, ModelSystem, System, answers
 from incoref.evaluation.metrics import Result, Scorer, token_clusters
-from incoref.reading import block_size
+from incoref.options import block_size
 from incoref.types import Document
 
 SIZES = (1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)

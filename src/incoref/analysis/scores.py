@@ -11,7 +11,7 @@ from typing import Any
 from incoref.analysis import paper
 from incoref.analysis.bootstrap import CONLL, METRICS, Difference, counts_of, differences, f1_of
 from incoref.analysis.findings import Findings, Plot, Row, Table, row, series
-from incoref.analysis.keeping import Keeper
+from incoref.analysis.result_cache import Keeper
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import Result, Scorer, token_clusters

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from incoref.analysis.findings import Cell, Findings, Plot, Table, row, series
-from incoref.analysis.keeping import Keeper, text_digest
 from incoref.analysis.machine import resident_bytes
+from incoref.analysis.result_cache import Keeper, text_digest
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import ModelSystem
-from incoref.reading import block_size
-from incoref.session import Session
-from incoref.sessionstate import SessionOptions
-from incoref.subwords import Utterance, utterances_of
+from incoref.model.subwords import Utterance, utterances_of
+from incoref.options import SessionOptions, block_size
+from incoref.session.session import Session
 from incoref.types import Document
 
 LENGTHS = ((1, 10), (11, 20), (21, 40), (41, 80), (81, None))

@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from incoref import corpora, reading
-from incoref.analysis.keeping import Keeper, digest, text_digest
+from incoref import corpora
+from incoref.analysis.result_cache import Keeper, digest, text_digest
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import token_clusters
-from incoref.model import UNKNOWN_GENRE
-from incoref.modelfile import Model
+from incoref.model import predict
+from incoref.model.folder import Model
+from incoref.options import UNKNOWN_GENRE, block_size
 from incoref.types import Document
 
 Clusters = list[list[tuple[int, int]]]
@@ -52,7 +53,7 @@ class ModelSystem:
     def __init__(
         self, model: Model, setting: str = "sent-inc", options: Options | None = None, title: str | None = None
     ) -> None:
-        reading.block_size(setting)
+        block_size(setting)
         self.model, self.setting, self.options = model, setting, options or Options()
         self.name = f"{title or model.config.name} {setting}"
         model.classes(self.options.scheme, self.options.genre)  # says so if it doesn't know them
@@ -63,7 +64,7 @@ class ModelSystem:
 
     def predict(self, document: Document) -> Document:
         options = self.options
-        return reading.predict(self.model, document, scheme=options.scheme, genre=options.genre, setting=self.setting)
+        return predict.predict(self.model, document, scheme=options.scheme, genre=options.genre, setting=self.setting)
 
     def clusters(self, document: Document) -> Clusters:
         return token_clusters(self.predict(document))

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from incoref.analysis.keeping import Keeper, digest
 from incoref.analysis.paper_systems import PaperSystem
+from incoref.analysis.result_cache import Keeper, digest
 from incoref.analysis.systems import ModelSystem, Options, System
 from incoref.errors import IncorefError
-from incoref.modelfile import Model
+from incoref.model.folder import Model
 
 Train = Callable[[Path, Path, list[str]], None]
 """Trains a configuration file, in a folder, with settings NAME=VALUE; goes on with what is in the folder."""
@@ -71,7 +71,7 @@ def exported(run: Path) -> Model:
     """The model folder of a run in full precision, made if it is not there."""
     place = run / "model"
     if not (place / "golden.json").is_file():
-        from incoref.learning.export import export
+        from incoref.learning.export.export import export
 
         export([run / "best"], place, name=run.name, quantise=False)
     return Model.load(place)

@@ -19,7 +19,7 @@ from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
     from incoref.analysis.findings import Findings
-    from incoref.analysis.keeping import Keeper
+    from incoref.analysis.result_cache import Keeper
     from incoref.types import Document
 
 Out = Annotated[
@@ -55,7 +55,7 @@ def keeping(out: Path, again: bool) -> Iterator[Keeper]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from incoref.analysis.keeping import Keeper
+    from incoref.analysis.result_cache import Keeper
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -91,7 +91,7 @@ def documents_of(
 
 def finish(findings: Findings, keeper: Keeper, out: Path, name: str | None) -> None:
     """Print the tables, write the files, and say where they are."""
-    from incoref.analysis.writing import write_findings
+    from incoref.analysis.files import write_findings
 
     for number, table in enumerate(findings.tables):
         if number:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from incoref.learning.reports import DevProgress, DevReport, Report, StepReport
+from incoref.learning.train.progress import DevProgress, DevReport, Report, StepReport
 
 _SMOOTHING = 0.95
 _SECONDS_BETWEEN_LINES = 10.0

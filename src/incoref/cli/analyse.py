@@ -312,7 +312,7 @@ def incrementalise(
 
 
 def _systems(names: list[str], scheme: str | None, genre: str, threads: int) -> list[System]:
-    from incoref.analysis.naming import systems_named
+    from incoref.analysis.system_names import systems_named
     from incoref.analysis.systems import Options
 
     return systems_named(names, Options(scheme, genre, threads))

@@ -25,7 +25,7 @@ from incoref.cli.model import Corpora, Documents, Format, Genre, Scheme, Threads
 from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
-    from incoref.analysis.keeping import Keeper
+    from incoref.analysis.result_cache import Keeper
     from incoref.analysis.systems import Options, System
     from incoref.analysis.training import Models
 
@@ -71,9 +71,9 @@ def k_curve(
     """
     from incoref.analysis.k_curve import KS, trained_for
     from incoref.analysis.k_curve import k_curve as run
-    from incoref.analysis.naming import system_named
+    from incoref.analysis.system_names import system_named
     from incoref.analysis.systems import Options
-    from incoref.modelfile import Model
+    from incoref.model.folder import Model
 
     texts = documents_of(corpus, format, documents, limit)
     options = Options(scheme, genre, threads)

@@ -55,17 +55,17 @@ def evaluate(
 
     Example: incoref evaluate ontogum/dev --scheme ontonotes --drop-singletons
     """
-    from incoref import reading
     from incoref.cli.score import TITLES, print_tables
     from incoref.evaluation.metrics import Scorer
-    from incoref.modelfile import Model
+    from incoref.model import predict
+    from incoref.model.folder import Model
 
     loaded = Model.load(model, threads)
     scorer = Scorer(drop_singletons=drop_singletons)
     tokens, seconds = 0, 0.0
     for document in _with_progress(read_documents(corpus, format, documents), "evaluating"):
         started = time.perf_counter()
-        predicted = reading.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
+        predicted = predict.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
         seconds += time.perf_counter() - started
         tokens += len(document.tokens)
         scorer.add_documents(document, predicted)
@@ -111,15 +111,15 @@ def predict(
     """
     from dataclasses import replace
 
-    from incoref import reading
     from incoref.cli.corpora import write_documents
-    from incoref.modelfile import Model
+    from incoref.model import predict
+    from incoref.model.folder import Model
 
     loaded = Model.load(model, threads)
 
     def predicted() -> Iterator[Document]:
         for document in _with_progress(read_documents(corpus, format, documents), "predicting"):
-            found = reading.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
+            found = predict.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
             yield found if singletons else replace(found, entities=tuple(e for e in found.entities if len(e) > 1))
 
     write_documents(predicted(), output, to)
@@ -127,8 +127,8 @@ def predict(
 
 def selftest(model: ModelFolder = None) -> None:
     """Check that a model gives, on this machine, what it gave when it was made."""
-    from incoref import selftest as checking
-    from incoref.modelfile import Model
+    from incoref.model import selftest as checking
+    from incoref.model.folder import Model
 
     started = time.perf_counter()
     loaded = Model.load(model)
@@ -166,7 +166,7 @@ def export(
     """
     need_training("Exporting")
     from incoref.learning.config import Configuration
-    from incoref.learning.export import export as write
+    from incoref.learning.export.export import export as write
 
     trained = [run / "best" if (run / "best").is_dir() else run for run in runs]
     development = Configuration.read(calibrate).dev if calibrate else ()

@@ -17,9 +17,9 @@ from incoref.outputs.formats import MANY_IN_ONE, SUFFIXES, OutputFormat, format_
 
 if TYPE_CHECKING:
     from incoref.resolver import Resolver
-    from incoref.session import Session
+    from incoref.session.session import Session
+    from incoref.session.updates import Update
     from incoref.types import Document
-    from incoref.updates import Update
 
 Tell = Callable[[float], None]
 """Takes how much of a file has been read, from 0 to 1."""
@@ -163,7 +163,7 @@ def _resolved(
     tell: Tell,
 ) -> Document:
     """The document of a file."""
-    from incoref.language import Evidence
+    from incoref.text.language import Evidence
 
     text = decoded(_bytes_of(name), _shown(name))
     turns = _turns(text, name, speakers)

@@ -71,8 +71,8 @@ def serve(
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("incoref").setLevel(log_level.upper())
 
-    from incoref.server.running import ServeOptions
-    from incoref.server.running import serve as run
+    from incoref.server.lifecycle import ServeOptions
+    from incoref.server.lifecycle import serve as run
 
     run(
         ServeOptions(

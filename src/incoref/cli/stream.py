@@ -14,7 +14,7 @@ from incoref.cli.model import Genre, ModelFolder, Scheme, Setting, Threads
 from incoref.errors import FormatError
 
 if TYPE_CHECKING:
-    from incoref.updates import Message
+    from incoref.session.updates import Message
 
 _INPUT = "standard input"
 _GIVEN = (str, int, float, type(None))
@@ -63,9 +63,9 @@ def stream(
     if running and speakers:
         raise typer.BadParameter("a line with a speaker is an utterance", param_hint="--running")
     with quiet_end():
-        from incoref.language import Evidence
         from incoref.outputs.jsonable import json_line, update_json
         from incoref.resolver import load
+        from incoref.text.language import Evidence
 
         session = load(model, threads=threads).session(
             setting=setting,
@@ -96,7 +96,7 @@ def stream(
 def _items(speakers: bool, running: bool) -> Iterator[str | Message]:
     """What the lines of standard input say, as they come."""
     from incoref.corpora.transcripts import label_of
-    from incoref.updates import Message
+    from incoref.session.updates import Message
 
     are_json: bool | None = None
     speaker: str | None = None
@@ -120,7 +120,7 @@ def _items(speakers: bool, running: bool) -> Iterator[str | Message]:
 
 
 def _message(line: str, number: int) -> Message:
-    from incoref.updates import Message
+    from incoref.session.updates import Message
 
     try:
         data: Any = json.loads(line)

@@ -16,7 +16,7 @@ import typer
 from incoref.cli._extras import need_training
 
 if TYPE_CHECKING:
-    from incoref.learning.inspection import Inspection
+    from incoref.learning.train.dry_run import Inspection
 
 INTERRUPTED = 130
 """Exit code of a run that was asked to stop, as the shell's own for an interrupt."""
@@ -53,7 +53,7 @@ def train(
     need_training("Training")
     from incoref.cli._training_display import display
     from incoref.learning.config import Configuration
-    from incoref.learning.trainer import Stopped, Trainer, holds_run
+    from incoref.learning.train.trainer import Stopped, Trainer, holds_run
 
     configuration = Configuration.read(config, settings or [])
     if limit is not None:
@@ -63,7 +63,7 @@ def train(
         holds_run(folder, configuration, resume)  # says so before minutes of reading
     trainer = Trainer(configuration, folder)
     if dry_run:
-        from incoref.learning.inspection import inspect
+        from incoref.learning.train.dry_run import inspect
 
         print_inspection(inspect(trainer))
         return

@@ -22,7 +22,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
 
 import incoref
-from incoref.resolved import resolved_text
+from incoref.session.resolved_text import resolved_text
 from incoref.text import split
 from incoref.types import Document, Entity, Mention, Sentence, Token
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from incoref.errors import IncorefError
 from incoref.learning.paper.config import PaperConfig
-from incoref.windows import WindowSizes
+from incoref.model.windows import WindowSizes
 
 
 class _Section(BaseModel):

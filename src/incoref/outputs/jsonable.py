@@ -10,8 +10,8 @@ import json
 import re
 from typing import Any
 
+from incoref.session.updates import Update
 from incoref.types import Document, Entity, Mention, Sentence
-from incoref.updates import Update
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 

@@ -12,7 +12,7 @@ from incoref.outputs.formats import OutputFormat
 from incoref.outputs.jsonable import document_json, json_line
 from incoref.outputs.page import html_page
 from incoref.outputs.terminal import marked_text, plain_rows
-from incoref.resolved import resolved_text
+from incoref.session.resolved_text import resolved_text
 from incoref.types import Document
 
 _CORPUS_NAMES = {

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from incoref.session.updates import Update, mention_json
 from incoref.types import Mention
-from incoref.updates import Update, mention_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from incoref._version import __version__
 from incoref.errors import IncorefError
 from incoref.server import routes_sessions, routes_shared, routes_status, routes_text, schemas, websocket
-from incoref.server.gate import Gate, GateOptions
+from incoref.server.middleware import Gate, GateOptions
 from incoref.server.problems import BAD_REQUEST, INVALID, METHOD, NOT_FOUND, Refused, refusal
 from incoref.server.routing import problem_response
 from incoref.server.service import SessionService

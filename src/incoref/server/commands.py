@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 from incoref.errors import IncorefError
 from incoref.outputs.jsonable import json_line, update_json
-from incoref.session import Session
-from incoref.transcript import Given
-from incoref.types import Document, Entity
-from incoref.updates import Update
+from incoref.session.session import Session
+from incoref.session.updates import Update
+from incoref.types import Document, Entity, Given
 
 Answer = dict[str, Any]
 

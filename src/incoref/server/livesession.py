@@ -15,7 +15,7 @@ from incoref.resolver import Resolver
 from incoref.server.commands import Answer, Command, Forget, Undo, encoded
 from incoref.server.problems import OTHER_MODEL, Refused
 from incoref.server.store import Record, Store
-from incoref.session import Session
+from incoref.session.session import Session
 
 
 @dataclass(slots=True)

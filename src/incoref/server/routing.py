@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from incoref.server.commands import Command, encoded
 from incoref.server.events import answer_bytes
-from incoref.server.gate import problem_headers
+from incoref.server.middleware import problem_headers
 from incoref.server.problems import KINDS, STOPPING, Refused
 from incoref.server.service import SessionService
 from incoref.server.store import missing

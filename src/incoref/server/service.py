@@ -19,13 +19,13 @@ from typing import Any, TypeVar
 
 from incoref.resolver import Resolver
 from incoref.server.commands import Command, Forget, encoded
-from incoref.server.lanes import Lanes, QueueFull
+from incoref.server.keyed_executor import Lanes, QueueFull
 from incoref.server.limits import Limits
 from incoref.server.livesession import LiveSession, brought_back, follow, head_of
 from incoref.server.metrics import Metrics
 from incoref.server.problems import BUSY, FULL, SEQUENCE, STOPPING, TOO_LARGE, TOO_MANY_SESSIONS, Refused
 from incoref.server.store import NoSession, OutOfOrder, Record, Store, StoreFailed
-from incoref.session import Session
+from incoref.session.session import Session
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """What a server keeps of its sessions: for each an append-only log of commands and answers, with some snapshots.
 
-Here are the values, the protocol that every store follows, and ``open_store``, which chooses one. A store knows
-nothing of coreference: heads, commands, answers and snapshots are bytes. Time is told by the caller.
+The values, and the protocol that every store follows. A store knows nothing about coreference: heads, commands,
+answers and snapshots are bytes. The caller tells the time.
 """
 
 from __future__ import annotations
@@ -93,24 +93,6 @@ class Store(Protocol):
         """Raises ``StoreFailed`` if the store can't be reached."""
 
     def close(self) -> None: ...
-
-
-def open_store(place: str) -> Store:
-    """``memory``, ``sqlite:PATH`` or ``redis://HOST:PORT/DB``."""
-    if place == "memory":
-        from incoref.server.memory_store import MemoryStore
-
-        return MemoryStore()
-    kind, _, path = place.partition(":")
-    if kind == "sqlite" and path:
-        from incoref.server.sqlite_store import SqliteStore
-
-        return SqliteStore(path)
-    if kind in ("redis", "rediss", "unix") and path:
-        from incoref.server.redis_store import RedisStore
-
-        return RedisStore(place)
-    raise IncorefError(f"'{place}' names no store; give memory, sqlite:PATH or redis://HOST:PORT/NUMBER")
 
 
 def missing(id: str) -> NoSession:

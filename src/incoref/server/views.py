@@ -8,10 +8,10 @@ from typing import Any
 
 from incoref.outputs.formats import OutputFormat
 from incoref.outputs.rendering import rendered
-from incoref.resolved import resolved_text
 from incoref.server.livesession import LiveSession
 from incoref.server.problems import NOT_FOUND, Refused
 from incoref.server.store import Record
+from incoref.session.resolved_text import resolved_text
 from incoref.types import Document
 
 Json = dict[str, Any]

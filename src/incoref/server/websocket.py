@@ -19,7 +19,7 @@ from starlette.websockets import WebSocketDisconnect
 from incoref.errors import IncorefError
 from incoref.server import schemas
 from incoref.server.commands import Flush, encoded
-from incoref.server.gate import SUBPROTOCOL
+from incoref.server.middleware import SUBPROTOCOL
 from incoref.server.problems import INVALID, Refused, refusal
 from incoref.server.routes_sessions import command_of
 from incoref.server.routing import checked_id, done, known, problem_response

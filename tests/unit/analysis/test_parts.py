@@ -20,15 +20,15 @@ from incoref.analysis.clusterings import annotated, before, sentence_of_token, w
 from incoref.analysis.errors import distance_name, errors_of, kind_of
 from incoref.analysis.findings import Findings, Plot, Table, row, series
 from incoref.analysis.incrementalise import as_first_said, command_resolver, growing, prefix, python_resolver
-from incoref.analysis.naming import system_named, systems_named
 from incoref.analysis.over_time import answered_until, lookahead_changes
 from incoref.analysis.partition import bump
 from incoref.analysis.side_by_side import Shown, side_by_side
 from incoref.analysis.speed import exponent, stream_of
+from incoref.analysis.system_names import system_named, systems_named
 from incoref.analysis.systems import ModelSystem, Options
 from incoref.errors import FormatError, IncorefError
 from incoref.evaluation.metrics import token_clusters
-from incoref.subwords import Utterance
+from incoref.model.subwords import Utterance
 from tiny_models import TinyModels, document, random_document
 
 TEXT = document(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from incoref.errors import IncorefError
-from incoref.modelfile import Model
+from incoref.model.folder import Model
 from incoref.resolver import Resolver
 from rule_model import RuleModel
 from tiny_models import TinyModels

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from incoref.model.transitions import Action, apply, oracle, start
 from incoref.outputs.tracing import rows
 from incoref.resolver import Resolver
-from incoref.transitions import Action, apply, oracle, start
+from incoref.session.updates import TraceStep, Update
 from incoref.types import Mention
-from incoref.updates import TraceStep, Update
 from tiny_models import TinyModels, random_document
 
 WORDS = "Auto workers ended their strike".split()

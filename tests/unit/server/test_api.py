@@ -17,9 +17,9 @@ from incoref.outputs.jsonable import document_json
 from incoref.resolver import Resolver
 from incoref.server.app import create_app
 from incoref.server.events import events
-from incoref.server.gate import GateOptions
 from incoref.server.limits import Limits
 from incoref.server.memory_store import MemoryStore
+from incoref.server.middleware import GateOptions
 from incoref.server.service import SessionService
 from incoref.types import Document
 

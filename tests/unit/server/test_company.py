@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from incoref.encoders import AloneEncoder, Floats, Ints
-from incoref.encoders.together import Together
+from incoref.model.encoders import AloneEncoder, Floats, Ints
+from incoref.model.encoders.batching import Together
 from incoref.resolver import Resolver
 from incoref.server import commands
 from incoref.server.commands import Say

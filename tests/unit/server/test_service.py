@@ -405,7 +405,7 @@ def test_a_share_has_another_id_and_can_be_taken_back(service: SessionService) -
 
 
 def test_another_model_is_refused(tiny: TinyModels) -> None:
-    from incoref.modelfile import Model
+    from incoref.model.folder import Model
 
     store = MemoryStore()
     with service_with(Resolver(tiny.model), store) as service:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import redis_server
 from incoref.errors import IncorefError
 from incoref.server.memory_store import MemoryStore
+from incoref.server.open_store import open_store
 from incoref.server.redis_store import RedisStore
 from incoref.server.sqlite_store import SqliteStore
-from incoref.server.store import NoSession, OutOfOrder, Record, Store, open_store
+from incoref.server.store import NoSession, OutOfOrder, Record, Store
 
 IDS = ("ada", "bob", "cyd")
 KINDS = ("memory", "sqlite", "redis")

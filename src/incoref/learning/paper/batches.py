@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incoref.learning.clusterer import Pairs, pairs_of
-from incoref.learning.derivation import Derivation, Ints, derive
+from incoref.learning.data.derivation import Derivation, Ints, derive
+from incoref.learning.data.pairs import Pairs, pairs_of
 from incoref.learning.paper.chunks import plan, seen_before
 from incoref.learning.paper.config import PaperConfig
 from incoref.learning.paper.document import PaperDocument, split_actions, stretches

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from incoref.transitions import Action
+from incoref.model.transitions import Action
 
 
 class Mode(StrEnum):

@@ -15,10 +15,9 @@ import torch
 from torch import Tensor, nn
 from transformers import XLNetModel
 
-from incoref import transitions
-from incoref.learning.derivation import EMPTY, Ints
-from incoref.learning.detector import Detector
-from incoref.learning.layers import FeatureTables
+from incoref.learning.data.derivation import EMPTY, Ints
+from incoref.learning.nets.detector import Detector
+from incoref.learning.nets.layers import FeatureTables
 from incoref.learning.paper.chunks import Batch, plan
 from incoref.learning.paper.document import PaperDocument, split_actions, stretches
 from incoref.learning.paper.features import (
@@ -32,7 +31,8 @@ from incoref.learning.paper.features import (
     stack_width_class,
 )
 from incoref.learning.paper.model import Loss, PaperModel
-from incoref.transitions import Action, Span, State
+from incoref.model import transitions
+from incoref.model.transitions import Action, Span, State
 
 
 class Reader(Protocol):

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from incoref.learning.paper.chunks import Batch, plan
 from incoref.learning.paper.config import PaperConfig
-from incoref.transitions import Action, Span, derivable, oracle
+from incoref.model.transitions import Action, Span, derivable, oracle
 
 NO_SPEAKER = 1
 """Speaker of ``<cls>`` and ``<sep>``; people are numbered from 2 in order of appearance."""

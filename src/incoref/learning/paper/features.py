@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from incoref.learning.derivation import EMPTY, Ints
+from incoref.learning.data.derivation import EMPTY, Ints
 from incoref.learning.paper.config import PaperConfig
 
 LINKED, NEW, START = 0, 1, 2

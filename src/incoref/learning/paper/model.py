@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from incoref.learning.clusterer import Clusterer, ClustererSizes, Founded, clustering_loss
-from incoref.learning.derivation import Ints
-from incoref.learning.detector import Detector, DetectorSizes
+from incoref.learning.data.derivation import Ints
+from incoref.learning.nets.clusterer import Clusterer, ClustererSizes, Founded, clustering_loss
+from incoref.learning.nets.detector import Detector, DetectorSizes
 from incoref.learning.paper.batches import PaperBatch, paper_batches
 from incoref.learning.paper.config import PaperConfig
 from incoref.learning.paper.document import PaperDocument

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from incoref.errors import IncorefError
-from incoref.learning.derivation import Ints
-from incoref.learning.gold import dropped, gold_mentions
+from incoref.learning.data.derivation import Ints
+from incoref.learning.data.gold import dropped, gold_mentions
 from incoref.learning.paper.chunks import plan
 from incoref.learning.paper.config import PaperConfig, Setting
 from incoref.learning.paper.document import NO_SPEAKER, PaperDocument, stretches, with_gold
-from incoref.subwords import NO_WORD, Subwords, SubwordTokenizer, Utterance, encode_in_pieces
-from incoref.transitions import Span
+from incoref.model.subwords import NO_WORD, Subwords, SubwordTokenizer, Utterance, encode_in_pieces
+from incoref.model.transitions import Span
 from incoref.types import Document
 
 _SLASHED = {"/.": ".", "/?": "?"}

@@ -33,7 +33,7 @@ from incoref.learning.paper.definition import Reader, Recurrence, Run, run
 from incoref.learning.paper.document import PaperDocument, number_entities
 from incoref.learning.paper.model import PaperModel
 from incoref.learning.paper.xlnet_cache import CachedReader
-from incoref.transitions import Action
+from incoref.model.transitions import Action
 
 TOLERANCE = 1e-4
 _ROUNDINGS = 10

@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers import XLNetConfig, XLNetModel
 
 from incoref.errors import IncorefError
-from incoref.learning.pretrained import load_pretrained
+from incoref.learning.nets.pretrained import load_pretrained
 
 _RECOMPUTED_AT_ONCE = 1024
 """Tokens of a layer whose inner values are there at once in the backward pass, if these were not kept."""

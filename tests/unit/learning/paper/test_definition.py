@@ -14,7 +14,7 @@ from incoref.learning.paper.definition import run
 from incoref.learning.paper.document import PaperDocument, with_gold
 from incoref.learning.paper.model import Limits, PaperModel
 from incoref.learning.paper.xlnet_cache import CachedReader
-from incoref.transitions import Action, replay
+from incoref.model.transitions import Action, replay
 from paper_models import random_document, tiny_config, tiny_model
 
 CONFIGS = {

@@ -9,8 +9,8 @@ import pytest
 from incoref.errors import IncorefError
 from incoref.learning.paper.config import Mode, PaperConfig, Setting
 from incoref.learning.paper.reading import read_paper, with_annotation, word_clusters
-from incoref.subwords import SubwordTokenizer, Utterance
-from incoref.transitions import Action, Span
+from incoref.model.subwords import SubwordTokenizer, Utterance
+from incoref.model.transitions import Action, Span
 from incoref.types import Document
 from tiny_models import WORDS, document, random_document
 from tiny_training import write_xlnet

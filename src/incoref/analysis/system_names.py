@@ -1,0 +1,58 @@
+"""Which system a name on the command line stands for.
+
+``default``, a model folder, a folder of the paper's model (a run's ``best``, or an imported checkpoint), or a file or
+directory with a system's answers. A model's setting may follow behind an ``@``: ``default@k=4``, ``mine@part-inc``.
+What it is to be called may come first: ``four at once: default@k=4``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from incoref.analysis.paper_systems import PaperSystem, is_paper_model
+from incoref.analysis.systems import AnswerSystem, ModelSystem, Options, System
+from incoref.errors import IncorefError
+from incoref.model.folder import Model
+
+DEFAULT = "default"
+
+
+def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) -> System:
+    """The system that a name stands for; ``loaded`` keeps models that are used in several settings."""
+    title, _, plain = name.rpartition(": ")
+    found = _untitled(plain, options, loaded)
+    found.name = title or found.name
+    return found
+
+
+def _untitled(
+    name: str, options: Options, loaded: dict[Path | None, Model]
+) -> ModelSystem | PaperSystem | AnswerSystem:
+    place, at, setting = name.rpartition("@")
+    if not at:
+        place, setting = name, "sent-inc"
+    folder = None if place == DEFAULT else Path(place)
+    if folder is not None and is_paper_model(folder):
+        if at:
+            raise IncorefError(f"{place}: a model of the paper's kind reads in the setting that it was trained in")
+        return PaperSystem(folder, place)
+    if folder is not None and folder.exists() and not (folder / "config.json").is_file():
+        if at:
+            raise IncorefError(f"{place}: has no settings, since it is no model folder (config.json is missing)")
+        return AnswerSystem(folder)
+    if folder not in loaded:
+        loaded[folder] = Model.load(folder, options.threads)
+    return ModelSystem(loaded[folder], setting, options, None if folder is None else str(folder))
+
+
+def systems_named(names: Sequence[str], options: Options) -> list[System]:
+    """Different systems; a model is loaded once however many settings of it there are."""
+    loaded: dict[Path | None, Model] = {}
+    systems = [system_named(name, options, loaded) for name in names]
+    twice = [
+        system.name for number, system in enumerate(systems) if system.name in {s.name for s in systems[:number]}
+    ]
+    if twice:
+        raise IncorefError(f"'{twice[0]}' is there twice; each system needs a name of its own")
+    return systems

@@ -1,0 +1,1 @@
+"""Corpora to training examples."""

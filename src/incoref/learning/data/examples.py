@@ -1,0 +1,205 @@
+"""Documents to what the default model trains on: sub-words in windows, gold derivations, pairs and their features.
+
+The same text annotated under two schemes is one example with two annotations, so that it is encoded once. What no
+derivation can give (crossing mentions, mentions across a block's end, a second mention of the same span) is dropped
+here and counted; the two clusters of a doubled span are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from incoref.learning.data.derivation import Derivation, derive
+from incoref.learning.data.gold import chunk_actions, dropped, gold_mentions
+from incoref.learning.data.pairs import Pairs, pairs_of
+from incoref.model import transitions
+from incoref.model.features import NO_QUOTATIONS, MentionFacts, classes_of_pairs, facts_of, quotations
+from incoref.model.step import turns
+from incoref.model.subwords import NO_WORD, WRITING, SubwordTokenizer, Utterance, blocks_of, joined, utterances_of
+from incoref.model.windows import WindowSizes, plan
+from incoref.types import Document
+
+Ints = npt.NDArray[np.int64]
+NO_TYPE = -100
+"""Entity type of mentions that have none: what cross-entropy ignores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A document's words in windows of sub-words, side by side: n sub-words, N words."""
+
+    ids: Ints  # (n,)
+    positions: Ints  # (n,) place in the window
+    lengths: tuple[int, ...]  # of the windows, in sub-words
+    blocks: tuple[Ints, ...]  # window by window, the block of each sub-word
+    source: Ints  # (s,) rows of the sub-words that make up words, each in the window that answers for it
+    word: Ints  # (s,) the words that they make up
+    utterances: tuple[tuple[Utterance, ...], ...]  # the sentences of each block
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Words in each block."""
+        return tuple(sum(len(utterance.words) for utterance in block) for block in self.utterances)
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """Mentions in order, and the entities that they join one after the other: M mentions, P pairs.
+
+    Under teacher forcing the entities are the gold ones; a model may also learn on clusters of its own, and then
+    ``gold_of`` says what would have been right.
+    """
+
+    first: Ints  # (M,) first token
+    last: Ints  # (M,) last token, included
+    entity_of: Ints  # (M,) entity that each joins, numbered in order of foundation
+    gold_of: Ints  # (M,) gold entity of each
+    types: Ints  # (M,) entity type, or NO_TYPE
+    pairs: Pairs
+    pair_classes: npt.NDArray[np.int8]  # (features, P)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def teacher_forced(self) -> bool:
+        return self.entity_of is self.gold_of
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """Gold mentions and entities under one scheme: M mentions."""
+
+    reading: Reading
+    scheme: str
+    weight: float
+    derivation: Derivation
+    entity_of: Ints  # (M,) gold entity of each mention, numbered in order of foundation
+    types: Ints  # (M,) entity type, or NO_TYPE
+    dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
+
+    @cached_property
+    def gold(self) -> Clustering:
+        """The gold mentions in gold clusters; made when first asked for, as starting a run needs derivations only."""
+        return clustering(self.reading, self.derivation.spans, self.entity_of, self.entity_of, self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    id: str
+    genre: str | None
+    reading: Reading
+    annotations: tuple[Annotation, ...]
+
+
+def read(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k: int = 1) -> Reading:
+    """Cut a document into blocks of k sentences and lay them into windows."""
+    grouped = blocks_of(utterances_of(document), tokenizer, sizes.longest_block, k)
+    blocks = [joined([subwords for _, subwords in group]) for group in grouped]
+    windows = plan([len(block) for block in blocks], sizes)
+    first_words = np.cumsum([0, *(block.words for block in blocks)])
+    ids: list[Ints] = []
+    numbers: list[Ints] = []
+    source: list[Ints] = []
+    word: list[Ints] = []
+    row = 0
+    for window in windows:
+        inside = range(window.context, window.end)
+        ids += [np.array([tokenizer.start]), *(blocks[b].ids for b in inside)]
+        numbers.append(np.repeat([-1, *inside], [1, *(len(blocks[b]) for b in inside)]))
+        row += 1
+        for b in inside:
+            if b >= window.new:
+                owned = np.flatnonzero(blocks[b].word != NO_WORD)
+                source.append(row + owned)
+                word.append(first_words[b] + blocks[b].word[owned])
+            row += len(blocks[b])
+    return Reading(
+        ids=np.concatenate(ids),
+        positions=np.concatenate([np.arange(len(n)) for n in numbers]),
+        lengths=tuple(len(n) for n in numbers),
+        blocks=tuple(numbers),
+        source=np.concatenate(source),
+        word=np.concatenate(word),
+        utterances=tuple(tuple(utterance for utterance, _ in group) for group in grouped),
+    )
+
+
+def without_capitals(example: Example) -> Example:
+    """The example as if the encoder had not been told how words are written."""
+    return replace(example, reading=replace(example.reading, ids=example.reading.ids % WRITING))
+
+
+def without_words(example: Example, hidden: npt.NDArray[np.bool_], mask: int) -> Example:
+    """The example with a symbol for the encoder in place of some words, (N,); the features still know them."""
+    reading = example.reading
+    ids = reading.ids.copy()
+    ids[reading.source[hidden[reading.word]]] = mask
+    return replace(example, reading=replace(reading, ids=ids))
+
+
+def annotate(
+    document: Document,
+    reading: Reading,
+    scheme: str,
+    types: Mapping[str, int],
+    weight: float = 1.0,
+) -> Annotation:
+    """The gold derivation of a document, cut into blocks as it is read."""
+    gold = gold_mentions(document)
+    derivation = derive(chunk_actions(gold.entities, reading.chunks))
+    spans = derivation.spans
+    return Annotation(
+        reading=reading,
+        scheme=scheme,
+        weight=weight,
+        derivation=derivation,
+        entity_of=numbered(gold.entities[span] for span in spans),
+        types=np.array([types.get(gold.types[span] or "", NO_TYPE) for span in spans], np.int64),
+        dropped=gold.same_span + dropped(gold.entities, spans, reading.chunks),
+    )
+
+
+def numbered(entities: Iterable[Hashable]) -> Ints:
+    """The entity of each mention as a number, in order of foundation."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(entity, len(numbers)) for entity in entities], np.int64)
+
+
+def clustering(
+    reading: Reading, spans: Sequence[transitions.Span], entity_of: Ints, gold_of: Ints, types: Ints
+) -> Clustering:
+    """Mentions that join these entities, with all pairs and their classes."""
+    pairs = pairs_of(entity_of)
+    first, last = np.array(spans, np.int64).reshape(-1, 2).T
+    return Clustering(
+        first=np.ascontiguousarray(first),
+        last=np.ascontiguousarray(last),
+        entity_of=entity_of,
+        gold_of=gold_of,
+        types=types,
+        pairs=pairs,
+        pair_classes=classes_of_pairs(mention_facts(reading, spans), entity_of, pairs.state),
+    )
+
+
+def mention_facts(reading: Reading, spans: Sequence[transitions.Span]) -> list[MentionFacts]:
+    """Facts of mentions, in the order given."""
+    utterances = [utterance for block in reading.utterances for utterance in block]
+    words = [word for utterance in utterances for word in utterance.words]
+    sentence_of = np.repeat(np.arange(len(utterances)), [len(utterance.words) for utterance in utterances])
+    turn_of = turns(utterance.speaker for utterance in utterances)
+    by_sentence, _ = quotations(((u.words, u.speaker) for u in utterances), NO_QUOTATIONS, None)
+    quoted = [place for sentence in by_sentence for place in sentence]
+    facts = []
+    for first, last in spans:
+        sentence = int(sentence_of[first])
+        speaker = utterances[sentence].speaker
+        turn = turn_of[sentence]
+        facts.append(facts_of(words[first : last + 1], first, sentence, turn, speaker, quoted[first]))
+    return facts

@@ -1,0 +1,77 @@
+"""Other names for the people of a text: what is learned of a text then holds whatever they are called.
+
+Few texts are learned from, and often: an encoder soon knows their people by name. So a man's name gives way to that
+of a man in another text, a woman's to a woman's, everywhere in the text alike. Who is a man or a woman is told by the
+pronouns and titles of the gold entities; a name that both have (a family's) stays, and so does anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from incoref.model.features import facts_of
+from incoref.model.features.mentions import FEMALE, MALE
+from incoref.types import Document, Sentence
+
+
+class Names:
+    """The names of men and women in some documents."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        found: dict[int, set[str]] = {MALE: set(), FEMALE: set()}
+        small: set[str] = set()
+        for document in documents:
+            for word, gender in names_of(document).items():
+                found[gender].add(word)
+            small.update(token.text for token in document.tokens if token.text.islower())
+        self._of = {gender: sorted(names - small) for gender, names in found.items()}
+
+    def renamed(self, documents: Sequence[Document], rng: np.random.Generator) -> list[Document]:
+        """Annotations of one text, with names that others in it do not have."""
+        taken = {token.text.lower() for token in documents[0].tokens}
+        others: dict[str, str] = {}
+        named = names_of(documents[0])
+        for gender, names in self._of.items():
+            free = [name for name in names if name not in taken]
+            own = [word for word in names if named.get(word) == gender]
+            drawn = rng.permutation(len(free))[: len(own)]  # where there are too few, some keep their names
+            others |= zip(own, (free[number] for number in drawn), strict=False)
+        return [
+            replace(document, sentences=tuple(_renamed(sentence, others) for sentence in document.sentences))
+            for document in documents
+        ]
+
+
+def names_of(document: Document) -> dict[str, int]:
+    """The words, in lower case, that are names of men alone or of women alone, and of which."""
+    words = [token.text for token in document.tokens]
+    genders: dict[str, int] = {}
+    for entity in document.entities:
+        gender, names = 0, set[str]()
+        for mention in entity.mentions:
+            said = words[slice(*mention.tokens)]
+            facts = facts_of(said, 0, 0, 0, None)
+            gender |= facts.gender
+            if all(word[:1].isupper() for word in said):  # else "the American", "his Aunt Betsey"
+                names |= facts.name
+        for name in names:
+            genders[name] = genders.get(name, 0) | gender
+    return {
+        word: gender
+        for word, gender in genders.items()
+        if gender in (MALE, FEMALE) and word.isalpha() and len(word) > 1
+    }
+
+
+def _renamed(sentence: Sentence, others: dict[str, str]) -> Sentence:
+    """The sentence with other words for some; the text itself stays, as nothing is learned from it."""
+    tokens = []
+    for token in sentence.tokens:
+        other = others.get(token.text.lower()) if token.text[:1].isupper() else None
+        if other is not None:
+            token = token._replace(text=other.upper() if token.text.isupper() else other.capitalize())
+        tokens.append(token)
+    return replace(sentence, tokens=tuple(tokens))

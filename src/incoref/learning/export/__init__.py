@@ -1,0 +1,1 @@
+"""Trained networks to model folders that need no PyTorch."""

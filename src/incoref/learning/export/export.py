@@ -1,0 +1,65 @@
+"""A trained model to the folder that the running side loads: ONNX encoder, heads, tokenizer, golden texts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from safetensors.numpy import save_file
+
+from incoref.learning.config import CorpusConfig
+from incoref.learning.data.sources import load
+from incoref.learning.export.calibration import Calibration, calibrate
+from incoref.learning.export.quantisation_ranges import evened, input_ranges
+from incoref.learning.export.selftest_texts import golden_documents, write_golden
+from incoref.learning.onnx.attention import alone_graph, cached_graph
+from incoref.learning.train.warm_start import load_mean
+from incoref.model.folder import Model, ModelConfig
+from incoref.model.step import Temperatures
+from incoref.model.subwords import SubwordTokenizer
+
+
+def export(
+    trained: Sequence[Path], out: Path, *, name: str, quantise: bool = True, development: Sequence[CorpusConfig] = ()
+) -> Calibration | None:
+    """Write the model folder of a checkpoint (a run's ``best``), or of its mean with others and with model folders.
+
+    Its temperatures are fitted on development corpora, if there are any.
+    """
+    model, config = load_mean(trained)
+    capitals = model.encoder.sizes.capitals
+    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained[0] / "tokenizer.json", capitals)
+    corpora = [(load(corpus), corpus.scheme) for corpus in development]
+    calibration = calibrate(model, corpora, tokenizer, sizes) if corpora else None
+    out.mkdir(parents=True, exist_ok=True)
+    if sizes.cache:
+        graph = cached_graph(model.encoder, quantise)
+    elif not quantise:
+        graph = alone_graph(model.encoder, tokenizer.start)
+    else:
+        texts = [document for documents, _ in corpora for document in documents] or golden_documents()
+        encoder, ranges = evened(model.encoder, input_ranges(model, texts, tokenizer, sizes))
+        graph = alone_graph(encoder, tokenizer.start, ranges)
+    onnx.save(graph, out / "encoder.onnx")
+    precision = np.float16 if quantise else np.float32
+    heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
+    save_file(heads, out / "head.safetensors")
+    shutil.copy(trained[0] / "tokenizer.json", out / "tokenizer.json")
+    described = ModelConfig(
+        name=name,
+        names=model.names,
+        window=sizes,
+        temperatures=calibration.temperatures if calibration else Temperatures(),
+        k=config.training.k[0],
+        capitals=capitals,
+        rounded=quantise,
+        description=f"{config.encoder.path.name}, {model.encoder.sizes.layers} layers, "
+        f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
+    )
+    (out / "config.json").write_text(json.dumps(described.to_json(), indent=1) + "\n", encoding="utf-8")
+    write_golden(Model.load(out))
+    return calibration

@@ -1,0 +1,88 @@
+"""What goes into an encoder's linear layers while texts are read: least, greatest and mean number of each column.
+
+Int8 needs a scale for them. One that is known before makes a block's vectors independent of what is read with it. The
+mean tells by how much rounded weights are off on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from incoref.learning.data.examples import read
+from incoref.learning.nets.encoder import BlockCausalEncoder
+from incoref.learning.nets.streaming import StreamingModel
+from incoref.learning.onnx.graph import Range
+from incoref.model.subwords import SubwordTokenizer
+from incoref.model.windows import WindowSizes
+from incoref.types import Document
+
+_LAYERS = {
+    "attention.self.query": "projections",
+    "attention.output.dense": "attention",
+    "intermediate.dense": "inner",
+    "output.dense": "out",
+}
+"""Names of linear layers in the encoder, and in its graph. Keys and values take the same input as queries."""
+
+_UNEVEN = (".projections", ".inner", ".out")
+"""Where a few columns are many times larger than all others: after a layer norm, and after the inner layer."""
+
+
+def input_ranges(
+    model: StreamingModel, documents: Iterable[Document], tokenizer: SubwordTokenizer, sizes: WindowSizes
+) -> dict[str, Range]:
+    """The range of what goes into each linear layer of the encoder, by its name in the graph."""
+    found: dict[str, tuple[Tensor, Tensor, Tensor, int]] = {}
+
+    def watch(name: str) -> Any:
+        def before(_: nn.Module, given: tuple[Tensor, ...]) -> None:
+            rows = given[0]
+            nought = torch.zeros(rows.shape[1])
+            low, high, total, count = found.get(name, (nought, nought, nought, 0))
+            found[name] = (
+                torch.minimum(low, rows.amin(dim=0)),
+                torch.maximum(high, rows.amax(dim=0)),
+                total + rows.sum(dim=0),
+                count + len(rows),
+            )
+
+        return before
+
+    hooks = [
+        layer.get_submodule(inside).register_forward_pre_hook(watch(f"layer.{number}.{name}"))
+        for number, layer in enumerate(model.encoder.layers)
+        for inside, name in _LAYERS.items()
+    ]
+    model.eval()
+    try:
+        with torch.inference_mode():
+            for document in documents:
+                model.word_vectors(read(document, tokenizer, sizes))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {
+        name: Range(low.numpy(), high.numpy(), (total / count).numpy(), uneven=name.endswith(_UNEVEN))
+        for name, (low, high, total, count) in found.items()
+    }
+
+
+def evened(encoder: BlockCausalEncoder, ranges: Mapping[str, Range]) -> tuple[BlockCausalEncoder, dict[str, Range]]:
+    """The same encoder with other weights: what attention gathers has columns of like size, at no cost in time."""
+    twin, found = deepcopy(encoder), dict(ranges)
+    for number, layer in enumerate(twin.layers):
+        name = f"layer.{number}.attention"
+        value, out = layer.attention.self.value, layer.attention.output.dense
+        factors = ranges[name].factors(out.weight.detach().T.numpy())
+        found[name] = ranges[name].divided(factors)
+        columns = torch.from_numpy(factors)
+        with torch.no_grad():
+            value.weight.div_(columns[:, None])
+            value.bias.div_(columns)
+            out.weight.mul_(columns)
+    return twin, found

@@ -1,0 +1,1 @@
+"""Encoders as ONNX graphs."""

@@ -1,0 +1,165 @@
+"""What sub-words attend to, in an encoder's ONNX graph: all before them in the window, or their block alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, numpy_helper
+
+from incoref.learning.nets.encoder import BertSizes, BlockCausalEncoder
+from incoref.learning.onnx.graph import PARTS, Graph, Range, encoder_graph, tensor
+
+
+def cached_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto:
+    """An encoder whose sub-words attend to their block and to all before it, by keys and values that are kept.
+
+    Inputs: ``mask`` (n, capacity; added to attention scores) and, layer by layer, ``past.<layer>.key`` and
+    ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``present.<layer>.key`` and ``.value``: the
+    past with the n sub-words written into their places. Where the caller gives one memory for both, ONNX Runtime
+    writes the new places and copies nothing.
+    """
+    graph = Graph(quantise)
+    return encoder_graph(encoder, graph, _Cached.of(graph, encoder.sizes))
+
+
+def alone_graph(
+    encoder: BlockCausalEncoder, start_symbol: int, ranges: Mapping[str, Range] | None = None
+) -> onnx.ModelProto:
+    """An encoder that reads blocks without any context, several at once, each with the same bits as by itself.
+
+    All linear layers take the rows of all blocks; for attention, they are laid out in a grid with a line for each
+    block, a place for the start symbol before it, and empty places after it. Inputs: ``grid`` (blocks, length; the
+    row in each place, n for none and for the start symbol), ``cells`` (n; the place of each row, counted through),
+    and ``mask`` (blocks, length; 1 where something stands). The start symbol attends to nothing else, so its keys and
+    values are constants.
+
+    With ``ranges`` of what goes into its linear layers, the weights are int8. A row's bits depend on its own block
+    and on the grid's length alone: integers are added up exactly, everything else is computed row by row, or line by
+    line.
+    """
+    graph = Graph(ranges is not None, ranges or {})
+    return encoder_graph(encoder, graph, _Alone.of(graph, encoder, start_symbol))
+
+
+def head_count(graph: onnx.GraphProto) -> int:
+    """The number of heads in a graph of either kind."""
+    for node in graph.node:
+        if node.op_type == "MultiHeadAttention":
+            return next(int(attribute.i) for attribute in node.attribute if attribute.name == "num_heads")
+    apart = next(constant for constant in graph.initializer if constant.name == "apart")
+    return int(numpy_helper.to_array(apart)[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """Names of constants that all layers share: how vectors are cut into heads, and where new keys are written."""
+
+    sizes: BertSizes
+    apart: str  # shape (n, heads, width of a head)
+    together: str  # shape (n, width)
+    cells: str  # (n, heads, 2): head and place of every new key
+
+    @classmethod
+    def of(cls, graph: Graph, sizes: BertSizes) -> _Cached:
+        apart = graph.constant("apart", np.array([-1, sizes.heads, sizes.width // sizes.heads]))
+        together = graph.constant("together", np.array([-1, sizes.width]))
+        count = graph.node("Shape", "places", name="count")
+        rest = graph.constant("rest", np.array([sizes.heads, 1]))
+        shape = graph.node("Concat", count, rest, name="cell shape", axis=0)
+        heads = graph.constant("heads", np.arange(sizes.heads).reshape(1, sizes.heads, 1))
+        column = graph.node("Reshape", "places", graph.constant("column", np.array([-1, 1, 1])), name="place column")
+        parts = [
+            graph.node("Expand", part, shape, name=name)
+            for part, name in ((heads, "cell heads"), (column, "cell places"))
+        ]
+        cells = graph.node("Concat", *parts, name="cells", axis=-1)
+        return cls(sizes, apart, together, cells)
+
+    def inputs(self) -> list[onnx.ValueInfoProto]:
+        return [tensor("mask", TensorProto.FLOAT, "n", "capacity"), *self._cache("past")]
+
+    def outputs(self) -> list[onnx.ValueInfoProto]:
+        return self._cache("present")
+
+    def _cache(self, when: str) -> list[onnx.ValueInfoProto]:
+        head = self.sizes.width // self.sizes.heads
+        return [
+            tensor(f"{when}.{number}.{part}", TensorProto.FLOAT, self.sizes.heads, "capacity", head)
+            for number in range(self.sizes.layers)
+            for part in ("key", "value")
+        ]
+
+    def gathered(self, graph: Graph, projections: str, number: int) -> str:
+        name = f"layer.{number}"
+        query, key, value = (
+            graph.node("Reshape", part, self.apart, name=f"{part}.heads")
+            for part in graph.split(projections, [f"{name}.{part}" for part in PARTS])
+        )
+        query = graph.node("Transpose", query, name=f"{name}.query.turned", perm=[1, 0, 2])
+        keys, values = (
+            graph.node("ScatterND", f"past.{number}.{part}", self.cells, new, name=f"present.{number}.{part}")
+            for part, new in (("key", key), ("value", value))
+        )
+        scores = graph.node("FusedMatMul", query, keys, name=f"{name}.scores", domain="com.microsoft", transB=1)
+        masked = graph.node("Add", scores, "mask", name=f"{name}.masked")
+        attention = graph.node("Softmax", masked, name=f"{name}.weights", axis=-1)
+        gathered = graph.node("MatMul", attention, values, name=f"{name}.gathered")
+        turned = graph.node("Transpose", gathered, name=f"{name}.gathered.turned", perm=[1, 0, 2])
+        return graph.node("Reshape", turned, self.together, name=f"{name}.gathered.flat")
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """The names of what every layer needs."""
+
+    sizes: BertSizes
+    together: str  # shape (places, width)
+    starts: tuple[str, ...]  # layer by layer, keys and values of the start symbol, (1, 3 x width)
+
+    @classmethod
+    def of(cls, graph: Graph, encoder: BlockCausalEncoder, start_symbol: int) -> _Alone:
+        sizes = encoder.sizes
+        empty = torch.zeros(sizes.layers, 2, sizes.heads, 0, sizes.width // sizes.heads)
+        with torch.inference_mode():
+            _, found = encoder.step(torch.tensor([start_symbol]), torch.tensor(0), empty)
+        rows = found.reshape(sizes.layers, 2 * sizes.width).numpy()
+        rows = np.concatenate([np.zeros((sizes.layers, sizes.width), np.float32), rows], axis=1)  # it asks nothing
+        return cls(
+            sizes,
+            graph.constant("together", np.array([-1, sizes.width])),
+            tuple(graph.constant(f"layer.{number}.start", row[None]) for number, row in enumerate(rows)),
+        )
+
+    def inputs(self) -> list[onnx.ValueInfoProto]:
+        return [
+            tensor("grid", TensorProto.INT64, "blocks", "length"),
+            tensor("cells", TensorProto.INT64, "n"),
+            tensor("mask", TensorProto.INT32, "blocks", "length"),
+        ]
+
+    def outputs(self) -> list[onnx.ValueInfoProto]:
+        return []
+
+    def gathered(self, graph: Graph, projections: str, number: int) -> str:
+        name = f"layer.{number}"
+        rows = graph.node("Concat", projections, self.starts[number], name=f"{name}.rows", axis=0)
+        grid = graph.node("Gather", rows, "grid", name=f"{name}.grid")
+        query, key, value = graph.split(grid, [f"{name}.{part}" for part in PARTS])
+        gathered = graph.node(
+            "MultiHeadAttention",
+            query,
+            key,
+            value,
+            "",
+            "mask",
+            name=f"{name}.gathered",
+            domain="com.microsoft",
+            num_heads=self.sizes.heads,
+            scale=1.0,
+        )
+        flat = graph.node("Reshape", gathered, self.together, name=f"{name}.gathered.flat")
+        return graph.node("Gather", flat, "cells", name=f"{name}.gathered.rows")

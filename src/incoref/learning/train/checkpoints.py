@@ -1,0 +1,199 @@
+"""Checkpoints in safetensors: of a model, and of a run with all that is needed to go on bit for bit.
+
+A checkpoint is a folder that is written beside its place and then moved there, so that a kill at any moment leaves
+the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from incoref.errors import IncorefError
+from incoref.learning.config import Configuration
+from incoref.learning.nets.encoder import BertSizes, BlockCausalEncoder
+from incoref.learning.nets.streaming import HeadSizes, StreamingModel
+from incoref.model.step import HeadNames
+
+_VOTES = "clusterer.votes."
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+def exists(folder: Path) -> bool:
+    return _settled(folder).is_dir()
+
+
+def save_model(
+    folder: Path, model: StreamingModel, config: Configuration, names: HeadNames, tokenizer: Path | None = None
+) -> None:
+    """The weights, and what is needed to build the model around them; the tokenizer is the encoder's by default."""
+
+    def write(place: Path) -> None:
+        save_file(weights_of(model), place / "model.safetensors")
+        shutil.copy(tokenizer or config.encoder.path / "tokenizer.json", place / "tokenizer.json")
+        _write_json(
+            place / "model.json",
+            {
+                "config": config.model_dump(mode="json"),
+                "names": asdict(names),
+                "encoder": asdict(model.encoder.sizes),
+            },
+        )
+
+    replace_folder(folder, write)
+
+
+def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
+    """The model that ``save_model`` wrote."""
+    folder = _settled(folder)
+    if not (folder / "model.json").is_file():
+        raise IncorefError(f"{folder}: no trained model there (model.json is missing)")
+    described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    config = Configuration.model_validate(described["config"])
+    names = HeadNames(**{name: tuple(values) for name, values in described["names"].items()})
+    encoder = BlockCausalEncoder(BertSizes(**described["encoder"]))
+    model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()))
+    weights = load_file(folder / "model.safetensors")
+    model.load_state_dict(with_new_features(weights, model))
+    return model.eval(), config
+
+
+def with_new_features(given: Mapping[str, Tensor], model: StreamingModel) -> dict[str, Tensor]:
+    """Weights with those of pairs' features, or votes, that an earlier model did not know: they change nothing.
+
+    A feature's vectors begin at random, but the hidden layer takes no notice of them yet; votes begin at 0. They are
+    the same for every seed, so that there is a mean of runs that started from the same model.
+    """
+    features, own = model.clusterer.pair_features, model.state_dict()
+    tables = {name: f"clusterer.pair_features.tables.{name}.weight" for name in features.tables}
+    into, blocks = "clusterer.hidden.linear.weight", list[Tensor]()
+    width = features.size * sum(table in given for table in tables.values())
+    vectors, *known = given[into].split(
+        [given[into].shape[1] - width, *[features.size] * (width // features.size)], 1
+    )
+    for table in tables.values():
+        blocks.append(known.pop(0) if table in given else given[into].new_zeros(len(given[into]), features.size))
+    added = [name for name in own if name not in given and (name in tables.values() or name.startswith(_VOTES))]
+    return {**given, **{name: _drawn(name, own[name]) for name in added}, into: torch.cat([vectors, *blocks], dim=1)}
+
+
+def _drawn(name: str, like: Tensor) -> Tensor:
+    """What a feature that is new begins with."""
+    if name.startswith(_VOTES):
+        return torch.zeros_like(like)
+    return torch.randn(like.shape, generator=torch.Generator().manual_seed(crc32(name.encode())))
+
+
+def mean_weights(weights: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several models' weights, all of the same names."""
+    return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}
+
+
+def save_run(
+    folder: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    average: Mapping[str, Tensor] | None,
+    progress: Mapping[str, Any],
+) -> None:
+    """Everything that a run needs to go on."""
+    tensors = {f"model.{name}": value for name, value in weights_of(model).items()}
+    for name, parameter in model.named_parameters():
+        state = optimiser.state.get(parameter, {})
+        tensors |= {f"{moment}.{name}": state[moment].contiguous() for moment in _MOMENTS if moment in state}
+    tensors |= {f"average.{name}": value for name, value in (average or {}).items()}
+
+    def write(place: Path) -> None:
+        save_file(tensors, place / "run.safetensors")
+        _write_json(place / "progress.json", progress)
+
+    replace_folder(folder, write)
+
+
+def load_run(
+    folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: Mapping[str, Tensor] | None
+) -> dict[str, Any]:
+    """Put a run's state back into its objects; gives its progress."""
+    folder = _settled(folder)
+    tensors = load_file(folder / "run.safetensors")
+
+    def of(part: str) -> dict[str, Tensor]:
+        return {name.removeprefix(part): value for name, value in tensors.items() if name.startswith(part)}
+
+    load_weights(model, of("model."))
+    for name, parameter in model.named_parameters():
+        state = {moment: tensors[f"{moment}.{name}"] for moment in _MOMENTS if f"{moment}.{name}" in tensors}
+        if state:
+            optimiser.state[parameter] = {moment: _owned(value, moment, parameter) for moment, value in state.items()}
+    if average is not None:
+        for name, value in of("average.").items():
+            average[name].copy_(value)
+    progress: dict[str, Any] = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
+    return progress
+
+
+def _owned(value: Tensor, moment: str, parameter: Tensor) -> Tensor:
+    """A moment where the optimiser expects it, in memory of its own: a file's layout must change no rounding."""
+    on_cpu = moment == "step" and parameter.device.type != "cuda"
+    return value.to("cpu" if on_cpu else parameter.device, copy=True)
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """A model's weights by name; what has two names is there once."""
+    seen: set[int] = set()
+    found = {}
+    for name, value in model.state_dict().items():
+        if value.data_ptr() not in seen or not value.numel():
+            seen.add(value.data_ptr())
+            found[name] = value.detach().contiguous()
+    return found
+
+
+def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Copy weights that ``weights_of`` gave back into the model."""
+    names, state = weights_of(model).keys(), model.state_dict()
+    own = {name: state[name] for name in names}
+    odd = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]
+    if odd:
+        raise IncorefError(
+            f"the checkpoint's weights don't fit the model ('{odd[0]}'); was the configuration or the data changed?"
+        )
+    with torch.no_grad():
+        for name, value in own.items():
+            value.copy_(weights[name])
+
+
+def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
+    """Write a folder beside its place and move it there; the old one goes last."""
+    fresh, old = _beside(folder, ".new"), _beside(folder, ".old")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    write(fresh)
+    if folder.is_dir():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.replace(old)
+    fresh.replace(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _settled(folder: Path) -> Path:
+    """The folder, or the old one if a kill came between the two moves."""
+    old = _beside(folder, ".old")
+    return old if not folder.is_dir() and old.is_dir() else folder
+
+
+def _beside(folder: Path, suffix: str) -> Path:
+    return folder.with_name(folder.name + suffix)
+
+
+def _write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")

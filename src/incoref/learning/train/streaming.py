@@ -1,0 +1,161 @@
+"""The default model, ready to be trained: its examples, losses, predictions and checkpoints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from incoref.errors import IncorefError
+from incoref.learning.config import Configuration, CorpusConfig
+from incoref.learning.data import sources
+from incoref.learning.data.examples import Example, annotate, read, without_capitals, without_words
+from incoref.learning.data.renaming import Names
+from incoref.learning.nets.on_policy import OwnDecisions
+from incoref.learning.nets.streaming import HeadSizes, StreamingModel, action_weights
+from incoref.learning.train import checkpoints
+from incoref.learning.train.prediction import predict
+from incoref.learning.train.trainable import Clusters, ExampleFacts, Loss
+from incoref.learning.train.warm_start import earlier_model, encoder_folder, first_encoder, take_over
+from incoref.model.step import HeadNames, Heads
+from incoref.model.subwords import WRITING, SubwordTokenizer
+from incoref.options import UNKNOWN_GENRE
+from incoref.types import Document
+
+
+class StreamingTraining:
+    """Implements ``Trainable``."""
+
+    def __init__(self, config: Configuration, device: torch.device) -> None:
+        self._config, training = config, config.training
+        self._sizes = config.encoder.sizes
+        folder = encoder_folder(config.encoder.path)
+        self._tokenizer_file = folder / "tokenizer.json"
+        self._tokenizer = SubwordTokenizer.load(self._tokenizer_file, config.encoder.capitals)
+        self.sources = sources.sources(config.train)
+        schemes = dict.fromkeys(a.scheme for source in self.sources for a in source.annotated)
+        for corpus in config.dev:
+            if corpus.scheme not in schemes:
+                raise IncorefError(
+                    f"dev corpus {corpus.title}: scheme '{corpus.scheme}' is not among those of the training data: "
+                    f"{', '.join(schemes)}"
+                )
+        self._names = HeadNames((UNKNOWN_GENRE, *sources.genres(self.sources)), tuple(schemes), config.types)
+        torch.manual_seed(training.seed)
+        encoder = first_encoder(folder, config.encoder.layers, config.encoder.capitals)
+        if config.start is None:
+            self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
+        else:
+            names, weights = earlier_model(config.start)
+            self._names = names.extended(self._names)
+            self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
+            take_over(self.model, weights, config.start, config.encoder.pretrained)
+        self.model.to(device)
+        self._types = {name: number for number, name in enumerate(self._names.types)}
+        self.model.bf16, self.model.recompute = training.bf16, training.recompute
+        if training.freeze_encoder:
+            encoder.requires_grad_(False)
+        elif training.freeze_embeddings:
+            encoder.embeddings.word_embeddings.requires_grad_(False)
+        self._examples: dict[int, Example] = {}
+        counts: Counter[int] = Counter()
+        for source in range(len(self.sources)):
+            example = self.example(source, np.random.default_rng((training.seed, 2, 0)))
+            for annotation in example.annotations:
+                counts.update(annotation.derivation.action.tolist())
+        counted = np.array([counts[action] for action in range(4)])
+        self._action_weights = action_weights(counted, training.action_power).to(device)
+
+    @cached_property
+    def _people(self) -> Names:
+        return Names(source.annotated[0].document for source in self.sources)
+
+    @property
+    def parts(self) -> Mapping[str, Iterable[nn.Parameter]]:
+        model = self.model
+        return {
+            "encoder": model.encoder.parameters(),
+            "detector": model.detector.parameters(),
+            "clusterer": model.clusterer.parameters(),
+        }
+
+    def example(self, source: int, rng: np.random.Generator) -> Example:
+        chosen, ks = self.sources[source], self._config.training.k
+        renames = self._config.training.renamed
+        renamed = renames > 0 and rng.random() < renames
+        varies = chosen.longest is not None or len(ks) > 1 or renamed
+        if not varies and source in self._examples:
+            return self._examples[source]
+        k = ks[int(rng.integers(len(ks)))]
+        documents = sources.stretch_of(chosen, rng)
+        if renamed:
+            documents = self._people.renamed(documents, rng)
+        reading = read(documents[0], self._tokenizer, self._sizes, k)
+        found = Example(
+            id=documents[0].id,
+            genre=documents[0].genre,
+            reading=reading,
+            annotations=tuple(
+                annotate(document, reading, annotated.scheme, self._types, annotated.weight)
+                for document, annotated in zip(documents, chosen.annotated, strict=True)
+            ),
+        )
+        if not varies:
+            self._examples[source] = found
+        return found
+
+    def facts(self, example: Example) -> ExampleFacts:
+        reading = example.reading
+        return ExampleFacts(
+            name=example.id,
+            tokens=sum(reading.chunks),
+            subwords=len(reading.ids),
+            unknown=int((reading.ids % WRITING == self._tokenizer.unknown).sum()),
+            mentions=sum(len(annotation.entity_of) for annotation in example.annotations),
+            dropped=sum((Counter(annotation.dropped) for annotation in example.annotations), Counter()),
+        )
+
+    def losses(self, example: Example, epoch: int, rng: np.random.Generator) -> Iterator[Loss]:
+        training = self._config.training
+        if rng.random() < training.capitals_dropout:
+            example = without_capitals(example)
+        if training.masked:
+            hidden = rng.random(sum(example.reading.chunks)) < training.masked
+            example = without_words(example, hidden, self._tokenizer.mask)
+        unknown = rng.random() < training.genre_dropout or example.genre not in self._names.genres
+        genre = 0 if unknown else self._names.genres.index(example.genre or UNKNOWN_GENRE)
+        own = None
+        if epoch + 1 >= training.own_from:
+            clusters, mentions = rng.random() < training.own_clusters, rng.random() < training.own_mentions
+            if clusters or mentions:
+                heads = Heads.from_weights(self.model.head_weights(), self._names)
+                own = OwnDecisions(heads, example.reading, genre, mentions, clusters)
+        found = self.model.losses(example, genre, self._action_weights, own)
+        total = found.mentions + found.links + training.type_loss * found.types
+        yield Loss(total, {"mentions": found.mentions, "links": found.links, "types": found.types})
+
+    def predict(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[Clusters]:
+        k = self._config.training.k[0]
+        return predict(self.model, documents, self._tokenizer, self._sizes, corpus.scheme, k=k)
+
+    def unknown(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[str]:
+        names = self._names
+        types: Counter[str | None] = Counter()
+        genres: Counter[str | None] = Counter()
+        for document in documents:
+            types.update(mention.type for mention in document.mentions)
+            genres[document.genre] += 1
+        for type, count in types.items():
+            if names.types and type is not None and type not in names.types:
+                yield f"type '{type}' of {count} mentions is not among the configured types"
+        for genre, count in genres.items():
+            if genre is not None and genre not in names.genres:
+                yield f"genre '{genre}' of {count} documents is not in the training data"
+
+    def save(self, folder: Path) -> None:
+        checkpoints.save_model(folder, self.model, self._config, self._names, self._tokenizer_file)

@@ -1,0 +1,178 @@
+"""The weights that a new model starts from or is the mean of: those of training runs, or of model folders.
+
+A model folder's encoder is an ONNX graph whose weights may be rounded to int8: they are taken as what the rounded
+ones stand for, so that anybody can train the shipped model on, without the run that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from safetensors.torch import load_file
+from torch import Tensor
+
+from incoref.errors import IncorefError
+from incoref.learning.config import Configuration
+from incoref.learning.nets.encoder import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.learning.nets.pretrained import pretrained_folder
+from incoref.learning.nets.streaming import StreamingModel
+from incoref.learning.onnx.attention import head_count
+from incoref.learning.onnx.graph import PARTS, query_scale
+from incoref.learning.train.checkpoints import load_model, mean_weights, with_new_features
+from incoref.model.folder import DEFAULT_MODEL, ModelConfig
+from incoref.model.step import HeadNames
+
+SHIPPED = Path("en")
+_GRAPH = "encoder.onnx"
+_GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weight", "clusterer.types.bias")
+"""Weights with a row for every name that a model knows."""
+
+
+def encoder_folder(where: Path) -> Path:
+    """The folder of a pretrained encoder, or of a model whose encoder is taken; ``en`` is the shipped one."""
+    shipped = _or_shipped(where)
+    return shipped if (shipped / _GRAPH).is_file() else pretrained_folder(where)
+
+
+def first_encoder(folder: Path, layers: int | None, capitals: bool = False) -> BlockCausalEncoder:
+    """The encoder in a folder that ``encoder_folder`` gave, or its first layers."""
+    if not (folder / _GRAPH).is_file():
+        return BlockCausalEncoder.pretrained(folder, layers, capitals)
+    weights, heads = _encoder(folder / _GRAPH)
+    inner, width = weights["encoder.layer.0.intermediate.dense.weight"].shape
+    encoder = BlockCausalEncoder(
+        BertSizes(
+            vocabulary=len(weights["embeddings.word_embeddings.weight"]),
+            width=width,
+            layers=layers or sum(name.endswith(".intermediate.dense.bias") for name in weights),
+            heads=heads,
+            inner=inner,
+            positions=len(weights["embeddings.position_embeddings.weight"]),
+            capitals=capitals,
+        )
+    )
+    encoder.load_state_dict({name: weights.get(name, value) for name, value in encoder.state_dict().items()})
+    return encoder
+
+
+def _or_shipped(where: Path) -> Path:
+    return DEFAULT_MODEL if where == SHIPPED and not where.exists() else where
+
+
+def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
+    """The names and weights of a run's ``best`` or of a model folder; ``en`` is the shipped one."""
+    folder = _or_shipped(where)
+    if (folder / _GRAPH).is_file():
+        names = ModelConfig.read(folder / "config.json").names
+        weights = {name: value.float() for name, value in load_file(folder / "head.safetensors").items()}
+        encoder, _ = _encoder(folder / _GRAPH)
+        return names, weights | {f"encoder.{name}": value for name, value in encoder.items()}
+    model, _ = load_model(folder)
+    return model.names, model.state_dict()
+
+
+def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path, pretrained: float = 0.0) -> None:
+    """Start a model from earlier weights, whose genres, schemes and types are the first of its own.
+
+    Of larger hidden layers in detector and clusterer, the units that weigh most are kept; of the weights that the
+    encoder has, the share ``pretrained``.
+    """
+    given = _narrowed(given, "detector", model.detector.sizes.hidden)
+    given = _narrowed(given, "clusterer", model.clusterer.sizes.hidden)
+    given = with_new_features(given, model)
+    for name, value in model.state_dict().items():
+        if name.endswith(WRITING_TABLE) and name not in given:  # it was not told how words are written
+            continue
+        known = given.get(name)
+        grown = name.endswith(_GROWING)
+        if known is None or known.shape[1:] != value.shape[1:] or not (grown or len(known) == len(value)):
+            raise IncorefError(
+                f"start = {where}: the model there has other sizes ('{name}'): give the same heads and encoder"
+            )
+        value[: len(known)] = torch.lerp(known, value, pretrained) if name.startswith("encoder.") else known
+    model.silence()
+
+
+def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
+    """The model whose weights are the mean of those in several folders: a run's first, whose the configuration is.
+
+    Makes sense for runs that started from the same model, and for that model itself.
+    """
+    model, config = load_model(folders[0])
+    found = [model.state_dict()]
+    for folder in folders[1:]:
+        names, weights = earlier_model(folder)
+        found.append(with_new_features(weights, model) if names == model.names else {})
+        own, other = ({name: value.shape for name, value in each.items()} for each in (found[0], found[-1]))
+        if own != other:
+            raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
+    model.load_state_dict(mean_weights(found))
+    return model, config
+
+
+def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[str, Tensor]:
+    """The weights with at most so many hidden units in a scorer: those whose weights in and out are largest."""
+    names = [f"{scorer}.{name}" for name in ("hidden.linear.weight", "hidden.linear.bias", "output.weight")]
+    into, bias, out = (given[name] for name in names)
+    if len(into) <= units:
+        return given
+    weighs = out.norm(dim=0) * into.norm(dim=1)
+    kept = weighs.topk(units).indices.sort().values
+    return {**given, **dict(zip(names, (into[kept], bias[kept], out[:, kept]), strict=True))}
+
+
+def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
+    """The weights of an encoder's graph, under BERT's names, and the number of its heads."""
+    graph = onnx.load(path).graph
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+
+    def unrounded(name: str, kind: str) -> np.ndarray:
+        found = stored[f"{name}.{kind}"]
+        return found if found.dtype == np.float32 else found * stored[f"{name}.scale"]
+
+    def matrix(name: str) -> np.ndarray:
+        evening = stored.get(f"{name}.evening", np.ones(1, np.float32))
+        weight: np.ndarray = unrounded(name, "weight") * evening[:, None]
+        return weight.T
+
+    heads = head_count(graph)
+    positions = stored["positions.table"]  # never rounded; the first token type's embedding is in them
+    found = {
+        "embeddings.word_embeddings.weight": unrounded("words", "table"),
+        "embeddings.position_embeddings.weight": positions,
+        "embeddings.token_type_embeddings.weight": np.zeros((2, positions.shape[1]), np.float32),
+        "embeddings.LayerNorm.weight": stored["embedded.weight"],
+        "embeddings.LayerNorm.bias": stored["embedded.bias"],
+    }
+    if "writings.table" in stored:
+        found[WRITING_TABLE] = stored["writings.table"]
+    layers = sum(name.endswith(".projections.weight") for name in stored)
+    scale = query_scale(positions.shape[1], heads)
+    for number in range(layers):
+        layer, bert = f"layer.{number}", f"encoder.layer.{number}"
+        joined = zip(
+            PARTS,
+            np.split(matrix(f"{layer}.projections"), len(PARTS)),
+            np.split(stored[f"{layer}.projections.bias"], len(PARTS)),
+            strict=True,
+        )
+        for part, weight, bias in joined:
+            times = scale if part == "query" else 1.0
+            found[f"{bert}.attention.self.{part}.weight"] = weight * times
+            found[f"{bert}.attention.self.{part}.bias"] = bias * times
+        for name, part in (("attention", "attention.output"), ("inner", "intermediate"), ("out", "output")):
+            found[f"{bert}.{part}.dense.weight"] = matrix(f"{layer}.{name}")
+            found[f"{bert}.{part}.dense.bias"] = stored[f"{layer}.{name}.bias"]
+        norms = {
+            "attention.output": f"{layer}.attention.norm",
+            "output": "vectors" if number == layers - 1 else layer,
+        }
+        for part, name in norms.items():
+            found[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]
+            found[f"{bert}.{part}.LayerNorm.bias"] = stored[f"{name}.bias"]
+    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}, heads

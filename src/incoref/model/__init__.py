@@ -1,0 +1,1 @@
+"""The model at run time: NumPy and ONNX Runtime, no PyTorch."""

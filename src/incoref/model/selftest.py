@@ -1,0 +1,66 @@
+"""Does a model folder still give what it gave when it was made? ``golden.json`` holds texts and their clusters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from incoref.errors import IncorefError
+from incoref.model.folder import Model
+from incoref.model.predict import predict
+from incoref.types import Document, Sentence, Token
+
+Clusters = list[list[list[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """A text of tokenised sentences with speakers, and its clusters as half-open token ranges."""
+
+    sentences: tuple[tuple[str, ...], ...]
+    speakers: tuple[str | None, ...]
+    clusters: Clusters
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Golden:
+        return cls(tuple(map(tuple, data["sentences"])), tuple(data["speakers"]), data["clusters"])
+
+
+def document_of(sentences: Sequence[Sequence[str]], speakers: Sequence[str | None]) -> Document:
+    """Tokenised sentences as a document: one space between words, one line a sentence."""
+    placed, offset = [], 0
+    for words, speaker in zip(sentences, speakers, strict=True):
+        start, tokens = offset, []
+        for word in words:
+            tokens.append(Token(word, offset, offset + len(word)))
+            offset += len(word) + 1
+        offset = max(offset, start + 1)
+        placed.append(Sentence(start, offset - 1, tuple(tokens), speaker))
+    return Document("golden", "\n".join(" ".join(words) for words in sentences), tuple(placed))
+
+
+def clusters_of(model: Model, sentences: Sequence[Sequence[str]], speakers: Sequence[str | None]) -> Clusters:
+    """What the model finds in a text, as ``golden.json`` keeps it."""
+    found = predict(model, document_of(sentences, speakers))
+    return [[list(mention.tokens) for mention in entity.mentions] for entity in found.entities]
+
+
+def check(model: Model) -> int:
+    """Compare the model with its ``golden.json``; gives the number of texts, or an error for the first fault."""
+    path = model.folder / "golden.json"
+    try:
+        texts = [Golden.from_json(item) for item in json.loads(path.read_text(encoding="utf-8"))["texts"]]
+    except FileNotFoundError as error:
+        raise IncorefError(f"{path}: missing, so the model can't be checked") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise IncorefError(f"{path}: not a golden file: {error!r}") from error
+    for number, text in enumerate(texts, start=1):
+        found = clusters_of(model, text.sentences, text.speakers)
+        if found != text.clusters:
+            raise IncorefError(
+                f"{path}: text {number} gave the clusters {found}, not {text.clusters}; "
+                "the model's files or this machine's arithmetic are not what they were"
+            )
+    return len(texts)

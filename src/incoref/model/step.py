@@ -1,0 +1,203 @@
+"""One step of the resolver: the token vectors of a block of sentences and a state in, mentions and a new state out.
+
+No input or output, no globals: the entity memory and the place in the text are passed in and out. Where the vectors
+come from is the encoder's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from incoref.model.clusterer import ClusterScorer, Decision, EntityMemory
+from incoref.model.detector import ActionScorer, Step, decode
+from incoref.model.features import NO_QUOTATIONS, QuotationState, Quoted, facts_of, quotations
+from incoref.model.matmul import Floats, Product, plain_product
+from incoref.model.subwords import Utterance
+from incoref.options import UNKNOWN_GENRE
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingState:
+    """What is known after some sentences."""
+
+    memory: EntityMemory
+    tokens: int = 0
+    sentences: int = 0
+    turn: int = 0
+    speaker: str | None = None
+    quotations: QuotationState = NO_QUOTATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMention:
+    """A mention with the decisions that made it; token numbers count from the start of the text."""
+
+    first: int
+    last: int
+    sentence: int
+    entity: int
+    new: bool
+    confidence: float
+    mention_confidence: float
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class BlockResult:
+    mentions: tuple[FoundMention, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadNames:
+    """The names behind the classes of genre, scheme and entity type, in the order of their numbers."""
+
+    genres: tuple[str, ...] = (UNKNOWN_GENRE,)
+    schemes: tuple[str, ...] = ("ontonotes",)
+    types: tuple[str, ...] = ()
+
+    def extended(self, other: HeadNames) -> HeadNames:
+        """These names under their numbers, and then the other ones that are not among them."""
+
+        def joined(these: tuple[str, ...], those: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys((*these, *those)))
+
+        return HeadNames(
+            joined(self.genres, other.genres), joined(self.schemes, other.schemes), joined(self.types, other.types)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Temperatures:
+    """What scores are divided by, so that probabilities mean what they say; fitted on development data."""
+
+    mention: float = 1.0
+    link: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """Detector and clusterer with their weights."""
+
+    actions: ActionScorer
+    clusters: ClusterScorer
+    names: HeadNames
+    temperatures: Temperatures
+
+    @classmethod
+    def from_weights(
+        cls,
+        weights: Mapping[str, npt.NDArray[np.floating[Any]]],
+        names: HeadNames,
+        temperatures: Temperatures | None = None,
+        product: Product = plain_product,
+    ) -> Heads:
+        """From arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products."""
+
+        def part(prefix: str) -> dict[str, Floats]:
+            return {
+                name.removeprefix(prefix): np.asarray(value, np.float32)
+                for name, value in weights.items()
+                if name.startswith(prefix)
+            }
+
+        for name, known in (("genre", names.genres), ("scheme", names.schemes)):
+            rows = len(weights[f"detector.features.tables.{name}.weight"])
+            if rows != len(known):
+                raise ValueError(f"the weights have {rows} classes of {name}, the names are {', '.join(known)}")
+        return cls(
+            ActionScorer(part("detector."), ("genre", "scheme", "width"), product),
+            ClusterScorer(part("clusterer."), ("genre", "scheme"), product),
+            names,
+            temperatures or Temperatures(),
+        )
+
+    def start(self) -> ReadingState:
+        return ReadingState(self.clusters.empty())
+
+    def classes(self, scheme: str, genre: str) -> dict[str, int]:
+        """The features that hold for a whole text."""
+        return {"genre": self.names.genres.index(genre), "scheme": self.names.schemes.index(scheme)}
+
+    def step(
+        self, block: Sequence[Utterance], vectors: Floats, state: ReadingState, classes: Mapping[str, int]
+    ) -> tuple[ReadingState, BlockResult]:
+        """Read a block of sentences, whose words have these vectors (words, size)."""
+        words = [word for utterance in block for word in utterance.words]
+        steps = decode(self.actions.begin(vectors, classes), len(words), self.temperatures.mention)
+        spans = [(step.mention, step) for step in steps if step.mention is not None]
+        memory = state.memory.copy(room=len(spans))
+        mentions = []
+        if spans:
+            place = _Places(block, state)
+            quoted = [where for sentence in _quotations_of(block, state)[0] for where in sentence]
+            constant = self.clusters.constant(classes)
+            span_vectors = self.clusters.spans(vectors, [span for span, _ in spans])
+            for ((first, last), step), vector in zip(spans, span_vectors, strict=True):
+                sentence, turn, speaker = place.of(first)
+                facts = facts_of(
+                    words[first : last + 1], state.tokens + first, sentence, turn, speaker, quoted[first]
+                )
+                decision = self.clusters.assign(memory, vector, facts, constant, self.temperatures.link)
+                mentions.append(
+                    FoundMention(
+                        first=state.tokens + first,
+                        last=state.tokens + last,
+                        sentence=sentence,
+                        entity=decision.entity,
+                        new=decision.new,
+                        confidence=float(decision.probabilities[decision.entity]),
+                        mention_confidence=step.probabilities[step.action],
+                        decision=decision,
+                    )
+                )
+        return after(state, block, memory), BlockResult(tuple(mentions), tuple(steps))
+
+
+def turns(speakers: Iterable[str | None], turn: int = 0, before: str | None = None) -> list[int]:
+    """The number of the turn that each sentence belongs to: a new one where the speaker changes."""
+    found = []
+    for speaker in speakers:
+        turn += speaker != before
+        before = speaker
+        found.append(turn)
+    return found
+
+
+def _turns_of(block: Sequence[Utterance], state: ReadingState) -> list[int]:
+    return turns((utterance.speaker for utterance in block), state.turn, state.speaker)
+
+
+def _quotations_of(block: Sequence[Utterance], state: ReadingState) -> tuple[list[list[Quoted]], QuotationState]:
+    return quotations(((line.words, line.speaker) for line in block), state.quotations, state.speaker)
+
+
+def after(state: ReadingState, block: Sequence[Utterance], memory: EntityMemory) -> ReadingState:
+    """The state once a block has been read."""
+    if not block:
+        return replace(state, memory=memory)
+    return ReadingState(
+        memory=memory,
+        tokens=state.tokens + sum(len(utterance.words) for utterance in block),
+        sentences=state.sentences + len(block),
+        turn=_turns_of(block, state)[-1],
+        speaker=block[-1].speaker,
+        quotations=_quotations_of(block, state)[1],
+    )
+
+
+class _Places:
+    """Sentence, turn and speaker of the words of a block."""
+
+    def __init__(self, block: Sequence[Utterance], state: ReadingState) -> None:
+        self._ends = np.cumsum([len(utterance.words) for utterance in block])
+        self._block, self._turns, self._before = block, _turns_of(block, state), state.sentences
+
+    def of(self, word: int) -> tuple[int, int, str | None]:
+        inside = int(np.searchsorted(self._ends, word, side="right"))
+        return self._before + inside, self._turns[inside], self._block[inside].speaker

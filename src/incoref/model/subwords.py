@@ -1,0 +1,192 @@
+"""Words to sub-words for the encoder, with the way back: which word each sub-word belongs to.
+
+A block is one or more sentences. A sentence whose speaker is not the one before it starts with the speaker's name and
+a colon, which belong to no word, and every sentence ends with the separator.
+
+For an encoder whose vocabulary knows no capitals, a sub-word's number also says how its word is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from incoref.errors import IncorefError
+from incoref.model.features import name_words
+from incoref.types import Document
+
+NO_WORD = -1
+WRITING = 1 << 20
+"""A sub-word's number is that of the vocabulary plus so many times its word's writing; no vocabulary is as large."""
+WRITINGS = 4
+_PLAIN, _CAPITAL, _FIRST_CAPITAL, _CAPITALS = range(WRITINGS)
+_LONGEST_NAME = 16  # sub-words of a speaker's name
+
+
+class Utterance(NamedTuple):
+    """A sentence as the model needs it."""
+
+    words: tuple[str, ...]
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subwords:
+    """Sub-words of some sentences."""
+
+    ids: npt.NDArray[np.int64]  # (n,) numbers in the vocabulary, with the words' writing where the encoder is told
+    word: npt.NDArray[np.int64]  # (n,) number of the word within these sentences, or NO_WORD
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def words(self) -> int:
+        """How many words there are."""
+        return int(self.word.max(initial=NO_WORD)) + 1
+
+
+class SubwordTokenizer:
+    """A tokenizer in the file layout of the ``tokenizers`` library, with the symbols of BERT, XLNet or RoBERTa."""
+
+    def __init__(self, tokenizer: Tokenizer, capitals: bool = False) -> None:
+        """``capitals`` says that the encoder is told how words are written."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer, self._capitals = tokenizer, capitals
+        self.start, self.separator, self.unknown = (
+            self._id_of(*names)
+            for names in (("[CLS]", "<cls>", "<s>"), ("[SEP]", "<sep>", "</s>"), ("[UNK]", "<unk>"))
+        )
+
+    @property
+    def mask(self) -> int:
+        """The symbol for a word that is not told; that for unknown ones, where there is no other."""
+        return self._id_of("[MASK]", "<mask>", "[UNK]", "<unk>")
+
+    @classmethod
+    def load(cls, path: Path | str, capitals: bool = False) -> SubwordTokenizer:
+        if not Path(path).is_file():
+            raise IncorefError(f"{path}: no such tokenizer file")
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises nothing more specific
+            raise IncorefError(f"{path}: not a tokenizer file: {error}") from error
+        return cls(tokenizer, capitals)
+
+    def _id_of(self, *names: str) -> int:
+        for name in names:
+            found = self._tokenizer.token_to_id(name)
+            if found is not None:
+                return int(found)
+        raise IncorefError(f"the tokenizer has no symbol {' or '.join(names)}")
+
+    def encode(self, words: Sequence[str], speaker: str | None = None) -> Subwords:
+        """Sub-words of a sentence, its separator included; ``speaker`` only where the turn changes."""
+        encodable = [word if word.isprintable() else _without_surrogates(word) for word in words]
+        encoding = self._tokenizer.encode(encodable, is_pretokenized=True, add_special_tokens=False)
+        ids: list[int] = list(encoding.ids)
+        owners = [int(word) for word in encoding.word_ids if word is not None]
+        if len(set(owners)) < len(words):  # a word of control characters alone has no sub-word
+            ids, owners = self._with_unknown(ids, owners, len(words))
+        if self._capitals:
+            writing = writings(words)
+            ids = [id + WRITING * writing[owner] for id, owner in zip(ids, owners, strict=True)]
+        prefix: list[int] = []
+        if speaker is not None:
+            name = [*(name_words(speaker) or ("speaker",)), ":"]
+            found = self._tokenizer.encode(name, is_pretokenized=True, add_special_tokens=False).ids
+            prefix = list(found)[:_LONGEST_NAME]
+        return Subwords(
+            np.array([*prefix, *ids, self.separator], np.int64),
+            np.array([*[NO_WORD] * len(prefix), *owners, NO_WORD], np.int64),
+        )
+
+    def _with_unknown(self, ids: list[int], owners: list[int], words: int) -> tuple[list[int], list[int]]:
+        rows = [*zip(owners, ids, strict=True), *((word, self.unknown) for word in set(range(words)) - set(owners))]
+        rows.sort(key=lambda row: row[0])
+        return [row[1] for row in rows], [row[0] for row in rows]
+
+
+def writings(words: Sequence[str]) -> list[int]:
+    """How the words of a sentence are written; the capital of its first word says less than others."""
+    found, first = [], True
+    for word in words:
+        if not word[:1].isupper():
+            found.append(_PLAIN)
+        elif len(word) > 1 and word.isupper():
+            found.append(_CAPITALS)
+        else:
+            found.append(_FIRST_CAPITAL if first else _CAPITAL)
+        first = first and not any(map(str.isalnum, word))
+    return found
+
+
+def _without_surrogates(word: str) -> str:
+    """Half of a surrogate pair can't be encoded; a question mark stands for it."""
+    return word.encode("utf-8", "replace").decode("utf-8")
+
+
+def utterances_of(document: Document) -> Iterator[Utterance]:
+    """The sentences of a document."""
+    for sentence in document.sentences:
+        yield Utterance(tuple(token.text for token in sentence.tokens), sentence.speaker)
+
+
+def blocks_of(
+    utterances: Iterable[Utterance],
+    tokenizer: SubwordTokenizer,
+    longest: int,
+    k: int | None = 1,
+    speaker: str | None = None,
+) -> list[list[tuple[Utterance, Subwords]]]:
+    """Blocks of up to k sentences (None: as many as fit) and at most ``longest`` sub-words.
+
+    A longer sentence is cut into several. ``speaker`` is the one of the sentence before the first.
+    """
+    blocks: list[list[tuple[Utterance, Subwords]]] = []
+    room = 0
+    for utterance in utterances:
+        turn_starts = utterance.speaker != speaker
+        speaker = utterance.speaker
+        for piece in encode_in_pieces(utterance, turn_starts, tokenizer, longest):
+            length = len(piece[1])
+            if not blocks or len(blocks[-1]) == k or length > room:
+                blocks.append([])
+                room = longest
+            blocks[-1].append(piece)
+            room -= length
+    return blocks
+
+
+def encode_in_pieces(
+    utterance: Utterance, turn_starts: bool, tokenizer: SubwordTokenizer, longest: int
+) -> list[tuple[Utterance, Subwords]]:
+    """A sentence with its sub-words, cut in halves between words until every piece fits."""
+    words, speaker = utterance
+    whole = tokenizer.encode(words, speaker if turn_starts else None)
+    if len(whole) <= longest:
+        return [(utterance, whole)]
+    if len(words) == 1:
+        return [(utterance, Subwords(whole.ids[:longest], whole.word[:longest]))]
+    middle = len(words) // 2
+    left = encode_in_pieces(Utterance(words[:middle], speaker), turn_starts, tokenizer, longest)
+    return left + encode_in_pieces(Utterance(words[middle:], speaker), False, tokenizer, longest)
+
+
+def joined(parts: Sequence[Subwords]) -> Subwords:
+    """Sentences one after the other, their words numbered on."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.cumsum([0, *(part.words for part in parts)])
+    words = [
+        np.where(part.word == NO_WORD, NO_WORD, part.word + offset)
+        for part, offset in zip(parts, offsets[:-1], strict=True)
+    ]
+    return Subwords(np.concatenate([part.ids for part in parts]), np.concatenate(words))

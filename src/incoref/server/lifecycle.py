@@ -1,0 +1,179 @@
+"""Runs the application in this process until it is told to stop, and then stops in good order.
+
+On the first SIGTERM or SIGINT nothing new is taken (503), what was taken is ended, and states go into the store;
+a second one ends it at once. Sets up no logging.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from incoref.errors import IncorefError
+from incoref.resolver import load
+from incoref.server.app import create_app
+from incoref.server.limits import Limits
+from incoref.server.middleware import GateOptions
+from incoref.server.open_store import open_store
+from incoref.server.service import SessionService
+
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    host: str = "127.0.0.1"
+    port: int = 8000
+    """0 takes any that is free."""
+    store: str = "sqlite:incoref-sessions.db"
+    model: Path | None = None
+    token: str | None = None
+    allow_anyone: bool = False
+    """Whether other machines may connect without a token."""
+    hosts: Sequence[str] = ()
+    origins: Sequence[str] = ()
+    trusted_proxies: str = "127.0.0.1"
+    """Addresses of proxies whose word on the client's address is taken."""
+    workers: int | None = None
+    """Threads that read; when not given, as many as the model has use for."""
+    limits: Limits = field(default_factory=Limits)
+    grace: float = 30
+    """Seconds that the end may take."""
+    log_text: bool = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can connect."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def __post_init__(self) -> None:
+        if not self.is_local and self.token is None and not self.allow_anyone:
+            raise IncorefError(
+                f"{self.host} can be reached from other machines, and anyone could use the server: give a token "
+                "(--token, or INCOREF_TOKEN in the environment), or say --allow-anyone"
+            )
+        if self.token is not None and not self.token.strip():
+            raise IncorefError("the token is empty")
+
+
+def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
+    """Serve until a signal comes; ``say`` tells the address once requests are taken."""
+    listener = _bound(options.host, options.port)
+    resolver = load(options.model)
+    service = SessionService(
+        resolver,
+        open_store(options.store),
+        options.limits,
+        workers=options.workers or resolver.model.encoder.readers,
+        usual_workers=resolver.model.encoder.calls,
+    )
+    try:
+        _ = service.resolver.model.fingerprint  # read the files now, not with the first session
+        app = create_app(service, _gate_options(options))
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            ws_max_size=options.limits.body,
+            forwarded_allow_ips=options.trusted_proxies,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=max(1, round(options.grace)),
+            backlog=2048,
+        )
+        _collect_seldom()
+        asyncio.run(_Server(config, service, options, say).serve([listener]))
+    finally:
+        service.stop(options.grace)
+        listener.close()
+
+
+def _collect_seldom() -> None:
+    """Make full collections of garbage short and rare: each holds up every request, by a tenth of a second and more.
+
+    What is there now stays, and need not be looked at again. Sessions are values without cycles, which go when
+    nothing refers to them any more.
+    """
+    gc.collect()
+    gc.freeze()
+    young, middle, old = gc.get_threshold()
+    gc.set_threshold(young, middle, 10 * old)
+
+
+class _Server(uvicorn.Server):
+    def __init__(
+        self, config: uvicorn.Config, service: SessionService, options: ServeOptions, say: Callable[[str], None]
+    ) -> None:
+        super().__init__(config)
+        self._service, self._options, self._say = service, options, say
+        self._draining: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+        for listener in sockets or ():
+            self._say(f"incoref serves http://{_address(listener)} {_who(self._options)}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal: may come at any moment, so that it only leaves word."""
+        self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        if self._draining is not None:
+            self.force_exit = self.should_exit = True
+        else:
+            self._draining = asyncio.ensure_future(self._drain())
+
+    async def _drain(self) -> None:
+        self._service.stop_taking()
+        await asyncio.to_thread(self._service.drained, self._options.grace)
+        self.should_exit = True
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise IncorefError(f"can't listen on {host}, port {port}: {error}") from error
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _who(options: ServeOptions) -> str:
+    if options.is_local:
+        return "to this machine only" + ("" if options.token is None else ", and to who has the token")
+    return "to other machines, " + ("to who has the token" if options.token else "and to ANYONE who can reach it")
+
+
+def _gate_options(options: ServeOptions) -> GateOptions:
+    hosts = frozenset(name.lower() for name in options.hosts)
+    if options.is_local:
+        # A page of another site could have its own name point here; but its name is not one of these.
+        allowed: frozenset[str] | None = hosts | _LOCAL_NAMES | {options.host}
+    else:
+        allowed = hosts or None
+    return GateOptions(
+        token=options.token,
+        hosts=allowed,
+        origins=frozenset(options.origins),
+        body=options.limits.body,
+        log_text=options.log_text,
+    )

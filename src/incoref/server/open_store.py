@@ -1,0 +1,24 @@
+"""Opens the store that a place on the command line names."""
+
+from __future__ import annotations
+
+from incoref.errors import IncorefError
+from incoref.server.store import Store
+
+
+def open_store(place: str) -> Store:
+    """``memory``, ``sqlite:PATH`` or ``redis://HOST:PORT/DB``."""
+    if place == "memory":
+        from incoref.server.memory_store import MemoryStore
+
+        return MemoryStore()
+    kind, _, path = place.partition(":")
+    if kind == "sqlite" and path:
+        from incoref.server.sqlite_store import SqliteStore
+
+        return SqliteStore(path)
+    if kind in ("redis", "rediss", "unix") and path:
+        from incoref.server.redis_store import RedisStore
+
+        return RedisStore(place)
+    raise IncorefError(f"'{place}' names no store; give memory, sqlite:PATH or redis://HOST:PORT/NUMBER")

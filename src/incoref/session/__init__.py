@@ -1,0 +1,1 @@
+"""A text that is still arriving: its state, what goes in, what comes out."""

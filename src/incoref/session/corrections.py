@@ -1,0 +1,182 @@
+"""What a caller knows better: introducing, renaming, merging and forgetting entities.
+
+Functions from a session's state to the state after the correction, which later decisions use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from incoref.errors import IncorefError
+from incoref.model.features import EntityFacts, facts_of
+from incoref.model.folder import Model, ModelState
+from incoref.session.names import Kind
+from incoref.session.state import SessionState, with_memory
+from incoref.session.transcript import Line, LiveEntity, Log
+from incoref.text import split
+from incoref.types import Mention
+
+
+def introduce(
+    model: Model, state: SessionState, name: str, type: str | None, speaker: str | None
+) -> tuple[SessionState, str]:
+    """Seed an entity with a name, and say whose "I" it is; gives its id.
+
+    One that is already known to be the speaker's "I" is taken for it.
+    """
+    said_by = [state.memory.facts.speaker_of(row) for row in range(len(state.live))]
+    known = [row for row, name in enumerate(said_by) if name is not None and name == speaker]
+    if known:
+        row = known[-1]
+        state = _with_live(state, row, replace(state.live[row], given_type=type or state.live[row].given_type))
+        state = rename(state, state.live[row].id, name)
+    else:
+        row, words = len(state.live), _words(name)
+        reading = state.model.reading
+        memory = state.memory.copy()
+        facts = facts_of(words, -1, reading.sentences, reading.turn, None)
+        model.heads.clusters.add(memory, model.vector_of(words), facts, row)
+        entity = LiveEntity(str(state.next_id), None, 0, reading.tokens, _plain(name), type)
+        state = with_memory(replace(state, next_id=state.next_id + 1), memory, (*state.live, entity))
+    state = _with_live(state, row, replace(state.live[row], introduced=True))
+    if speaker:
+        rows = state.memory.facts.rows()
+        rows[row] = replace(rows[row], i_of=speaker)
+        memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
+        memory.participants[speaker] = row
+        state = with_memory(state, memory, state.live)
+    return state, state.live[row].id
+
+
+def rename(state: SessionState, entity: str, name: str) -> SessionState:
+    """Give an entity a name, by which it is known from now on."""
+    words = _words(name)
+    row = _row(state, entity)
+    if row is None:
+        views = (replace(view, name=_plain(name)) if view.id == entity else view for view in state.evicted)
+        return replace(state, evicted=Log.of(views))
+    rows = state.memory.facts.rows()
+    facts = facts_of(words, 0, 0, 0, None)
+    rows[row] = rows[row].called(facts.string, facts.head, facts.content, facts.name, facts.gender)
+    memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
+    return _with_live(with_memory(state, memory, state.live), row, replace(state.live[row], given_name=_plain(name)))
+
+
+def merge(model: Model, state: SessionState, one: str, other: str) -> SessionState:
+    """Make two entities one, with the id of the first."""
+    if one == other:
+        raise IncorefError(f"entity '{one}' can't be merged with itself")
+    first, second = _row(state, one), _row(state, other)
+    if first is not None and second is not None:
+        a, b = state.live[first], state.live[second]
+        names = [name for name in (a.name, b.name) if name is not None]
+        both = LiveEntity(
+            id=one,
+            name=names[0].or_better(names[-1]) if names else None,
+            count=a.count + b.count,
+            latest=max(a.latest, b.latest),
+            given_name=a.given_name or b.given_name,
+            given_type=a.given_type or b.given_type,
+            introduced=a.introduced or b.introduced,
+        )
+        live = tuple(both if entity is a else entity for entity in state.live if entity is not b)
+        state = with_memory(state, model.heads.clusters.merged(state.memory, first, second), live)
+    elif second is not None:
+        b, name = state.live[second], next(view.name for view in state.evicted if view.id == one)
+        named = b.given_name is not None or (b.name is not None and b.name.kind is not Kind.PRONOUN)
+        state = _with_live(state, second, replace(b, id=one, given_name=b.given_name if named else name))
+        state = _without_evicted(state, one)
+    else:
+        state = _without_evicted(state, other)
+    return _with_mentions(state, lambda mention: replace(mention, entity=one) if mention.entity == other else mention)
+
+
+def forget(state: SessionState, entity: str) -> SessionState:
+    """Remove an entity: its vector, words, name and mentions, and the label of the speaker that it is.
+
+    The text that names it stays.
+    """
+    row = _row(state, entity)
+    if row is not None:
+        speaker = state.memory.facts.speaker_of(row)
+        kept = [other for other in range(len(state.live)) if other != row]
+        state = with_memory(state, state.memory.kept(kept), tuple(state.live[other] for other in kept))
+    else:
+        speaker = next(view.speaker for view in state.evicted if view.id == entity)
+    state = _without_evicted(state, entity)
+
+    def without(mention: Mention) -> Mention | None:
+        others = tuple(other for other in mention.runners_up if other.entity != entity)
+        return None if mention.entity == entity else replace(mention, runners_up=others)
+
+    state = _with_mentions(state, without)
+    return state if speaker is None or _is_someone(state, speaker) else _without_speaker(state, speaker)
+
+
+def _is_someone(state: SessionState, speaker: str) -> bool:
+    """Whether an entity is known to be the speaker."""
+    live = (state.memory.facts.speaker_of(row) for row in range(len(state.live)))
+    return speaker in live or any(view.speaker == speaker for view in state.evicted)
+
+
+def _without_speaker(state: SessionState, speaker: str) -> SessionState:
+    """The state as if nobody knew who said what this speaker said."""
+
+    def unless(name: str | None) -> str | None:
+        return None if name == speaker else name
+
+    def unsigned(line: Line) -> Line:
+        return replace(line, speaker=None) if line.speaker == speaker else line
+
+    rows = [replace(row, speaker=unless(row.speaker), you_by=unless(row.you_by)) for row in state.memory.facts.rows()]
+    memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
+    memory.participants.pop(speaker, None)
+    state = with_memory(state, memory, state.live)
+    reading = replace(state.model.reading, speaker=unless(state.model.reading.speaker))
+    return replace(
+        state,
+        model=ModelState(reading, state.model.encoder),
+        lines=Log.of(map(unsigned, state.lines)),
+        waiting=tuple(map(unsigned, state.waiting)),
+        speaker=unless(state.speaker),
+    )
+
+
+def _row(state: SessionState, entity: str) -> int | None:
+    """The place of a live entity; None if it has been evicted."""
+    for row, live in enumerate(state.live):
+        if live.id == entity:
+            return row
+    if not any(view.id == entity for view in state.evicted):
+        raise IncorefError(f"the session has no entity '{entity}'; session.entities lists them")
+    return None
+
+
+def _words(name: str) -> tuple[str, ...]:
+    words = tuple(token.text for sentence in split(name) for token in sentence.tokens)
+    if not words:
+        raise IncorefError(f"{name!r} is no name: it has no word")
+    return words
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.split())
+
+
+def _with_live(state: SessionState, row: int, entity: LiveEntity) -> SessionState:
+    return replace(state, live=(*state.live[:row], entity, *state.live[row + 1 :]))
+
+
+def _without_evicted(state: SessionState, entity: str) -> SessionState:
+    return replace(state, evicted=Log.of(view for view in state.evicted if view.id != entity))
+
+
+def _with_mentions(state: SessionState, change: Callable[[Mention], Mention | None]) -> SessionState:
+    """The state with every mention in the transcript changed, or gone where ``change`` gives none."""
+
+    def changed(line: Line) -> Line:
+        found = tuple(kept for mention in line.mentions if (kept := change(mention)) is not None)
+        return line if found == line.mentions else replace(line, mentions=found)
+
+    return replace(state, lines=Log.of(changed(line) for line in state.lines))

@@ -1,0 +1,159 @@
+"""Text that says who is meant: third-person pronouns replaced by the names of their entities.
+
+"Anna lost her keys. She called Ben." becomes "Anna lost Anna's keys. Anna called Ben." Only pronouns are replaced, so
+what is replaced never lies inside something else that is. A pronoun stays where a name would read badly: first and
+second persons, because the verb would no longer agree, reflexives, "he or she", "they" for a name that is no plural,
+and pronouns of those who have no name worth repeating. Works on any document whose entities have names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from incoref.model.features.mentions import PRONOUNS, head_of
+from incoref.session.names import is_plural, is_proper
+from incoref.types import Document, Entity, Mention
+
+_LONGEST = 6
+"""Words of a name that can be repeated."""
+
+_POSSESSIVE = frozenset("his hers its their theirs".split())
+_PLURAL = frozenset("they them their theirs".split())
+_REPLACED = frozenset("he him she her it they them".split()) | _POSSESSIVE
+_CLITICS = {"re": " are", "ve": " have", "ll": " will", "s": " is", "d": " would"}
+_OF_HAVE = {" is": " has", " would": " had"}
+_AFTER_HAVE = frozenset("been become better come done got gotten gone had known made said seen taken".split())
+_PERSONS = frozenset("he him his she her hers".split())
+_VAGUE = frozenset(
+    "all another any anybody anyone anything both each eight either else everybody everyone everything few first "
+    "five former four here hundred last latter many million more most much neither nine nobody none nothing now "
+    "of one ones other others same second seven several six some somebody someone something such ten the then "
+    "there third thirty thousand three today twenty two".split()
+)
+_QUANTIFIERS = frozenset(
+    "almost any anyone each either every everyone few fewer half less many more most much nearly neither no "
+    "nobody none nothing one whatever whoever".split()
+)
+"""Words that start what can't be repeated: "Every student lost every student's book" says something else."""
+_INDEFINITE = ("a ", "an ", "another ", "some ")
+_AFTER_OBJECT = frozenset(
+    "a about after again against all along already also although always an and another any anymore anything are "
+    "around as at away back be because been before being both but by can could did do does down during each "
+    "either ever every everything everywhere first for forever from had has have he here how i if in inside into "
+    "is it just later me might must my never no nor not nothing now of off often on once or out outside over past "
+    "she should since so some something soon still than that the them then there these they this those though "
+    "through to today together tomorrow tonight too toward towards twice under until up us was we were what when "
+    "where whether which while who why will with without would yesterday yet you".split()
+)
+"""Words before which "her" is no possessive: "told her that", "asked her to"."""
+_BEFORE_OBJECT = frozenset(
+    "gave give given gives giving had has have hear heard help helped helps let lets letting made make makes "
+    "making offer offered offering offers".split()
+)
+"""Words after which "her" is rather an object: "made her laugh", "gave her hope"."""
+_TO_HOME = frozenset(
+    "bring brings brought drive drove follow followed get got see saw send sent take takes took".split()
+)
+"""Words after which "her home" is no home of hers."""
+
+
+def resolved_text(document: Document) -> str:
+    """The document's text with pronouns replaced."""
+    pronouns: dict[int, tuple[Mention, Entity]] = {}
+    longest: dict[int, int] = {}
+    for entity in document.entities:
+        name = _repeatable(entity.name)
+        for mention in entity.mentions:
+            longest[mention.start] = max(mention.end, longest.get(mention.start, 0))
+            if name and mention.text.lower() in _REPLACED:
+                pronouns[mention.start] = mention, entity
+    parts, place = [], 0
+    for start, (mention, entity) in sorted(pronouns.items()):
+        possessive = _is_possessive(document, mention, starts_longer=longest[start] > mention.end)
+        name = _repeatable(entity.name)
+        if not _fits(document, mention, name, possessive):
+            continue
+        parts += [document.text[place:start], _in_place_of(mention.text, " ".join(name), possessive)]
+        place = mention.end
+        clitic, after = _clitic(document, mention)
+        if clitic is not None:
+            parts.append(clitic)
+            place = after
+    return "".join((*parts, document.text[place:]))
+
+
+def _repeatable(name: str | None) -> list[str]:
+    """The words of a name that says more than a pronoun and is handy enough to be repeated; else none."""
+    words = (name or "").split()
+    small = [word.lower().strip(",.;:\"'“”‘’") for word in words]
+    if not 0 < len(words) <= _LONGEST or small[0] in _QUANTIFIERS:
+        return []
+    if all(word in _VAGUE or word.isdigit() for word in small) or any(word in PRONOUNS for word in small):
+        return []
+    whole = " ".join(words)
+    odd = any(mark in whole for mark in '()[]"“”') or any(
+        len(word) > 1 and word.endswith(("-", "–")) for word in words
+    )
+    return [] if odd or (any(word.endswith(",") for word in words) and not is_proper(words)) else words
+
+
+def _fits(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> bool:
+    """Whether the sentence can be read with this name in the pronoun's place."""
+    pronoun, described = mention.text.lower(), not is_proper(name)
+    if pronoun == "they" and not is_plural(name):
+        return False
+    if pronoun not in _PLURAL and is_plural(name) and (described or "and" in name):
+        return False
+    if possessive and described and head_of(name) != len(name) - 1:  # "the dog of the king's"
+        return False
+    first, end = mention.tokens
+    before = [token.text.lower() for token in document.tokens[max(0, first - 2) : first]]
+    after = [token.text.lower() for token in document.tokens[end : end + 2]]
+    if after[:1] == [pronoun] or (len(after) == 2 and after[0] in ",-–—" and after[1] == pronoun):
+        return False  # said twice
+    alternatives = (before[::-1], after)  # "he or she"
+    return not any(len(two) == 2 and two[0] in ("or", "/") and two[1] in _REPLACED for two in alternatives)
+
+
+def _clitic(document: Document, mention: Mention) -> tuple[str | None, int]:
+    """What a verb that leans on the pronoun is after a name, and where it ends."""
+    following = document.tokens[mention.tokens[1] : mention.tokens[1] + 2]
+    if not following or following[0].start != mention.end or following[0].text[0] not in "'’":
+        return None, mention.end
+    verb = _CLITICS.get(following[0].text[1:].lower())
+    then = following[-1].text.lower()
+    if then in _AFTER_HAVE or (verb == " would" and then.endswith("ed")):
+        verb = _OF_HAVE.get(verb or "", verb)
+    return verb, following[0].end
+
+
+def _is_possessive(document: Document, mention: Mention, *, starts_longer: bool) -> bool:
+    pronoun = mention.text.lower()
+    if pronoun != "her":
+        return pronoun in _POSSESSIVE
+    first, end = mention.tokens
+    in_sentence = document.sentences[mention.sentence].end
+    following = [t.text.lower() for t in document.tokens[end : end + 2] if t.end <= in_sentence]
+    before = document.tokens[first - 1].text.lower() if first else ""
+    if before in _TO_HOME and following[:1] == ["home"]:
+        return False
+    if starts_longer:
+        return True
+    if before in _BEFORE_OBJECT:
+        return False
+    if len(following) > 1 and following[0].endswith("ly"):
+        following = following[1:]
+    return bool(following) and following[0][0].isalnum() and following[0] not in _AFTER_OBJECT
+
+
+def _in_place_of(pronoun: str, name: str, possessive: bool) -> str:
+    """The name, in the form that the pronoun has."""
+    for article in _INDEFINITE:
+        if name.lower().startswith(article):
+            name = "the " + name[len(article) :]
+    if pronoun.lower() in _PERSONS and name.islower() and " " not in name:
+        name = "the " + name
+    if possessive:
+        several = pronoun.lower() in _PLURAL or (pronoun.lower() == "its" and is_proper(name.split()))
+        name += "'" if several and name.endswith("s") else "'s"
+    return name[0].upper() + name[1:] if pronoun[0].isupper() else name

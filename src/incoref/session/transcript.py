@@ -1,0 +1,139 @@
+"""What a session keeps of its text and of its entities, beside what the model needs: frozen values that share memory.
+
+A state keeps all of them, and every sentence makes a new state, so that adding to a long ``Log`` must cost little
+and leave the shorter one as it was. Knows no model.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from incoref.session.names import Name
+from incoref.types import Given, Mention, Sentence, Token
+
+T = TypeVar("T")
+
+
+_CHUNK = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Log(Generic[T]):
+    """A sequence that grows at its end and is forgotten from its start; what grew from it shares its items."""
+
+    chunks: tuple[tuple[T, ...], ...] = ()
+    tail: tuple[T, ...] = ()
+    skipped: int = 0
+    """Items at the start that are forgotten."""
+
+    @classmethod
+    def of(cls, items: Iterable[T]) -> Log[T]:
+        return cls().extended(items)
+
+    def __len__(self) -> int:
+        return _CHUNK * len(self.chunks) + len(self.tail) - self.skipped
+
+    def __iter__(self) -> Iterator[T]:
+        skip = self.skipped
+        for chunk in (*self.chunks, self.tail):
+            yield from chunk[skip:] if skip else chunk
+            skip = 0
+
+    @property
+    def last(self) -> T | None:
+        """The latest item, if there is any."""
+        if not len(self):
+            return None
+        return self.tail[-1] if self.tail else self.chunks[-1][-1]
+
+    def extended(self, items: Iterable[T]) -> Log[T]:
+        tail = (*self.tail, *items)
+        full = len(tail) - len(tail) % _CHUNK
+        chunks = tuple(tail[start : start + _CHUNK] for start in range(0, full, _CHUNK))
+        return Log(self.chunks + chunks if chunks else self.chunks, tail[full:], self.skipped)
+
+    def without_first(self, count: int) -> Log[T]:
+        skipped = self.skipped + min(count, len(self))
+        gone = min(skipped // _CHUNK, len(self.chunks))
+        return Log(self.chunks[gone:], self.tail, skipped - gone * _CHUNK)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A sentence as it stands in the transcript."""
+
+    number: int
+    """Of the sentence, from 0."""
+    first: int
+    """Number of its first token in the text."""
+    before: str
+    """What stands between it and the sentence before."""
+    text: str
+    start: int
+    bounds: array[int]
+    """Where its words start and end within it, one after the other."""
+    speaker: str | None = None
+    id: Given = None
+    time: Given = None
+    warnings: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def __len__(self) -> int:
+        """How many words it has."""
+        return len(self.bounds) // 2
+
+    def words(self, first: int = 0, end: int | None = None) -> tuple[str, ...]:
+        """Its words, or some of them."""
+        bounds = self.bounds[2 * first : None if end is None else 2 * end]
+        return tuple(self.text[i:j] for i, j in _pairs(bounds))
+
+    def sentence(self, shift: int = 0) -> Sentence:
+        """As a sentence of a document that starts so many characters later than the text."""
+        start = self.start - shift
+        tokens = (Token(self.text[i:j], start + i, start + j) for i, j in _pairs(self.bounds))
+        given = ((name, str(value)) for name, value in (("id", self.id), ("time", self.time)) if value is not None)
+        return Sentence(start, start + len(self.text), tuple(tokens), self.speaker, tuple(given))
+
+
+def bounds_of(tokens: Sequence[Token], start: int) -> array[int]:
+    """The places of words, relative to a start."""
+    return array("I", (place - start for token in tokens for place in (token.start, token.end)))
+
+
+def _pairs(bounds: array[int]) -> Iterator[tuple[int, int]]:
+    return zip(bounds[::2], bounds[1::2], strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEntity:
+    """An entity that new mentions can be linked to, beside what the model remembers of it."""
+
+    id: str
+    name: Name | None
+    count: int
+    """Its mentions so far."""
+    latest: int
+    """Number of the token after its latest mention."""
+    given_name: str | None = None
+    given_type: str | None = None
+    introduced: bool = False
+    """Introduced by the caller, and so never evicted."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvictedEntity:
+    """An entity that the model has forgotten; its mentions are still in the transcript."""
+
+    id: str
+    name: str | None
+    type: str | None
+    speaker: str | None
+    sentence: int
+    """Number of the sentence after which it was evicted."""
