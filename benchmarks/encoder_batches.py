@@ -17,7 +17,7 @@ import numpy as np
 from serving import dialogues
 
 import incoref
-from incoref.model.encoders import AloneEncoder
+from incoref.model.encoders import StatelessEncoder
 from incoref.model.subwords import Utterance, joined
 
 SENTENCES = 64
@@ -32,7 +32,7 @@ def main() -> None:
     arguments = parser.parse_args()
     model = incoref.load(arguments.model).model
     encoder = model.encoder
-    assert isinstance(encoder, AloneEncoder), "this model's sentences attend to those before them"
+    assert isinstance(encoder, StatelessEncoder), "this model's sentences attend to those before them"
     texts = [text for dialogue in islice(dialogues(arguments.folder), 200) for text, _ in dialogue]
     blocks = (model.blocks([Utterance(tuple(text.split()))])[0] for text in islice(texts, 0, None, 7))
     ids = [joined([part for _, part in block]).ids for block in islice(blocks, SENTENCES)]

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig
 from incoref.learning.data.examples import annotate, read
 from incoref.learning.export.export import export
-from incoref.learning.nets.encoder import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.learning.nets.encoder import WRITING_TABLE, BlockCausalEncoder, EncoderSizes
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
 from incoref.learning.train.checkpoints import load_model, save_model
 from incoref.model.folder import Model
@@ -60,7 +60,7 @@ def tokenizer() -> Tokenizer:
 def random_model(seed: int = 3, names: HeadNames = NAMES, capitals: bool = False) -> StreamingModel:
     """Two layers, width 32; random heads whose scores are spread so that every action and both choices happen."""
     torch.manual_seed(seed)
-    sizes = BertSizes(
+    sizes = EncoderSizes(
         vocabulary=tokenizer().get_vocab_size(),
         width=32,
         layers=2,

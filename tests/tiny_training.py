@@ -12,7 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from incoref import corpora
 from incoref.learning.config import Configuration
-from incoref.learning.nets.encoder import BertSizes, BlockCausalEncoder
+from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
 from incoref.learning.paper.xlnet import new_xlnet
 from incoref.learning.train.trainer import Trainer
 from tiny_models import SIZES, WORDS, random_document
@@ -26,12 +26,13 @@ def write_bert(folder: Path) -> None:
     folder.mkdir(parents=True)
     tokenizer = bert_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
-    sizes = BertSizes(tokenizer.get_vocab_size(), width=16, layers=2, heads=2, inner=24, positions=SIZES.size)
+    sizes = EncoderSizes(tokenizer.get_vocab_size(), width=16, layers=2, heads=2, inner=24, positions=SIZES.size)
     torch.manual_seed(0)
     encoder = BlockCausalEncoder(sizes)
     with torch.no_grad():
         encoder.embeddings.word_embeddings.weight.normal_(std=0.5)
-    save_file(encoder.state_dict(), folder / "model.safetensors")
+    weights = encoder.state_dict() | {"embeddings.token_type_embeddings.weight": torch.zeros(2, sizes.width)}
+    save_file(weights, folder / "model.safetensors")
     described = {
         "vocab_size": sizes.vocabulary,
         "hidden_size": sizes.width,

@@ -53,7 +53,7 @@ def test_a_stream_of_100_000_tokens_gives_the_vectors_of_training_in_bounded_mem
     reading = read(document(utterances), tiny.tokenizer, LONG)
     assert sum(reading.chunks) > 100_000
     expected = trained_vectors(tiny.torch, reading)
-    encoder = load_encoder(tiny.fp32 / "encoder.onnx", LONG, tiny.tokenizer.start)
+    encoder = load_encoder(tiny.fp32 / "encoder.onnx", "kv_cache", LONG, tiny.tokenizer.start)
     state = encoder.start()
     done = largest = 0
     worst = 0.0

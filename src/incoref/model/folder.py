@@ -27,7 +27,7 @@ from incoref.model.subwords import NO_WORD, Subwords, SubwordTokenizer, Utteranc
 from incoref.model.windows import WindowSizes
 from incoref.options import UNKNOWN_GENRE
 
-FORMAT = 2
+FORMAT = 3
 DEFAULT_MODEL = Path(__file__).parents[1] / "models" / "en"
 
 
@@ -37,13 +37,15 @@ class ModelConfig:
 
     name: str
     names: HeadNames
+    encoder: str = "stateless"
+    """The kind of encoder: ``stateless``, or ``kv_cache``, whose sentences attend to those before them."""
     window: WindowSizes = field(default_factory=WindowSizes)
     temperatures: Temperatures = field(default_factory=Temperatures)
     k: int = 1
     """Sentences in a block that the model was trained for."""
     description: str = ""
     capitals: bool = False
-    """Whether the encoder is told how words are written; since format 2."""
+    """Whether the encoder is told how words are capitalised."""
     rounded: bool = False
     """Whether the large products of the heads are computed in 8 bits, as those of the encoder are."""
 
@@ -55,21 +57,23 @@ class ModelConfig:
         return cls(
             name=data["name"],
             names=HeadNames(**{name: tuple(values) for name, values in data["names"].items()}),
+            encoder=data["encoder"],
             window=WindowSizes(**data["window"]),
             temperatures=Temperatures(**data["temperatures"]),
             k=data["k"],
             description=data["description"],
-            capitals=data.get("capitals", False),
-            rounded=data.get("rounded", False),
+            capitals=data["capitals"],
+            rounded=data["rounded"],
         )
 
     @classmethod
     def read(cls, path: Path) -> ModelConfig:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
-            if data["format"] > FORMAT:
+            if data["format"] != FORMAT:
                 raise IncorefError(
-                    f"{path}: the model has format {data['format']}, this incoref reads up to {FORMAT}: upgrade it"
+                    f"{path}: the model has format {data['format']}, this incoref reads format {FORMAT}: "
+                    + ("upgrade incoref" if data["format"] > FORMAT else "export the model again")
                 )
             return cls.from_json(data)
         except FileNotFoundError as error:
@@ -104,7 +108,7 @@ class Model:
             raise IncorefError(f"{place}: {what}")
         config = ModelConfig.read(place / "config.json")
         tokenizer = SubwordTokenizer.load(place / "tokenizer.json", config.capitals)
-        encoder = load_encoder(place / "encoder.onnx", config.window, tokenizer.start, threads)
+        encoder = load_encoder(place / "encoder.onnx", config.encoder, config.window, tokenizer.start, threads)
         try:
             weights = load_file(place / "head.safetensors")
         except Exception as error:  # safetensors raises an exception class of its own without a public base

@@ -22,7 +22,7 @@ def folder(tiny: TinyModels, tmp_path: Path) -> Path:
 
 
 def test_a_configuration_survives_its_file(tmp_path: Path) -> None:
-    config = ModelConfig("tiny", NAMES, SIZES, Temperatures(1.5, 0.75), 4, "a description")
+    config = ModelConfig("tiny", NAMES, "kv_cache", SIZES, Temperatures(1.5, 0.75), 4, "a description")
     (tmp_path / "config.json").write_text(json.dumps(config.to_json()), encoding="utf-8")
     assert ModelConfig.read(tmp_path / "config.json") == config
 
@@ -45,7 +45,7 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
         Model.load(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 1}', '{"format": "x"}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 3}', '{"format": "x"}'])
 def test_a_broken_configuration(folder: Path, content: str) -> None:
     (folder / "config.json").write_text(content, encoding="utf-8")
     with pytest.raises(IncorefError, match=r"config\.json: not a model's configuration"):
@@ -55,7 +55,7 @@ def test_a_broken_configuration(folder: Path, content: str) -> None:
 def test_a_format_of_the_future(folder: Path) -> None:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps({**config, "format": FORMAT + 1}), encoding="utf-8")
-    with pytest.raises(IncorefError, match=f"format {FORMAT + 1}, this incoref reads up to {FORMAT}: upgrade"):
+    with pytest.raises(IncorefError, match=f"format {FORMAT + 1}, this incoref reads format {FORMAT}: upgrade"):
         Model.load(folder)
 
 

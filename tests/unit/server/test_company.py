@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from incoref.model.encoders import AloneEncoder, Floats, Ints
-from incoref.model.encoders.batching import Together
+from incoref.model.encoders import Floats, Ints, StatelessEncoder
+from incoref.model.encoders.batching import Batcher
 from incoref.resolver import Resolver
 from incoref.server import commands
 from incoref.server.commands import Say
@@ -34,7 +34,7 @@ def test_sessions_that_wait_are_read_together_and_answered_as_if_alone(
 ) -> None:
     resolver = Resolver(tiny.alone[precision])
     encoder = resolver.model.encoder
-    assert isinstance(encoder, AloneEncoder)
+    assert isinstance(encoder, StatelessEncoder)
     texts = [[" ".join(u.words) for u in random_utterances(TURNS, seed)] for seed in range(SESSIONS)]
     expected = []
     for dialogue in texts:
@@ -47,7 +47,7 @@ def test_sessions_that_wait_are_read_together_and_answered_as_if_alone(
         time.sleep(0.005)  # as long as a real one takes: others come in meanwhile
         return encoder.vectors(blocks)
 
-    monkeypatch.setattr(encoder, "_together", Together(slow, calls=1, most=128))
+    monkeypatch.setattr(encoder, "_batcher", Batcher(slow, calls=1, most=128))
     service = SessionService(resolver, MemoryStore(), workers=8)
     try:
         ids = [service.create("me").result() for _ in range(SESSIONS)]

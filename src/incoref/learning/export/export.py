@@ -16,7 +16,7 @@ from incoref.learning.data.sources import load
 from incoref.learning.export.calibration import Calibration, calibrate
 from incoref.learning.export.quantisation_ranges import evened, input_ranges
 from incoref.learning.export.selftest_texts import golden_documents, write_golden
-from incoref.learning.onnx.attention import alone_graph, cached_graph
+from incoref.learning.onnx.attention import kv_cache_graph, stateless_graph
 from incoref.learning.train.warm_start import load_mean
 from incoref.model.folder import Model, ModelConfig
 from incoref.model.step import Temperatures
@@ -37,13 +37,13 @@ def export(
     calibration = calibrate(model, corpora, tokenizer, sizes) if corpora else None
     out.mkdir(parents=True, exist_ok=True)
     if sizes.cache:
-        graph = cached_graph(model.encoder, quantise)
+        graph = kv_cache_graph(model.encoder, quantise)
     elif not quantise:
-        graph = alone_graph(model.encoder, tokenizer.start)
+        graph = stateless_graph(model.encoder, tokenizer.start)
     else:
         texts = [document for documents, _ in corpora for document in documents] or golden_documents()
         encoder, ranges = evened(model.encoder, input_ranges(model, texts, tokenizer, sizes))
-        graph = alone_graph(encoder, tokenizer.start, ranges)
+        graph = stateless_graph(encoder, tokenizer.start, ranges)
     onnx.save(graph, out / "encoder.onnx")
     precision = np.float16 if quantise else np.float32
     heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
@@ -52,6 +52,7 @@ def export(
     described = ModelConfig(
         name=name,
         names=model.names,
+        encoder="kv_cache" if sizes.cache else "stateless",
         window=sizes,
         temperatures=calibration.temperatures if calibration else Temperatures(),
         k=config.training.k[0],

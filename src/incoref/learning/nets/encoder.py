@@ -1,35 +1,34 @@
-"""Block-causal attention over any pretrained encoder of the BERT family.
+"""Block-causal attention over a pretrained encoder with BERT's layers.
 
 A token attends to its whole block (a sentence, or k of them) and to everything before it in the window, so the
-keys and values of finished blocks never change and can be cached. The module keeps BERT's parameter names, so
-that pretrained weights load as they are.
+keys and values of finished blocks never change and can be cached. Parameters have BERT's names; ``families`` knows
+what others call them.
 
 ``forward`` takes all windows of a document at once, for training; ``step`` takes one block and the cache, for export.
 """
 
 from __future__ import annotations
 
-import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from incoref.errors import IncorefError
 from incoref.learning.nets.layers import Dropout
 from incoref.model.subwords import WRITING, WRITINGS
 
+_FURTHEST = 128  # the distance from which on relative positions share a bucket
+
 
 @dataclass(frozen=True, slots=True)
-class BertSizes:
-    """What of a BERT configuration matters here."""
-
+class EncoderSizes:
     vocabulary: int
     width: int
     layers: int
@@ -38,31 +37,26 @@ class BertSizes:
     positions: int = 512
     dropout: float = 0.1
     epsilon: float = 1e-12
+    relative_buckets: int = 0
+    """Buckets of the relative positions that all layers share, as in MPNet; 0 for none."""
     capitals: bool = False
-    """Whether it is told how words are written: for a vocabulary without capitals."""
+    """Whether the encoder is told how words are capitalised: for an uncased vocabulary."""
 
-    @classmethod
-    def read(cls, path: Path, layers: int | None = None, capitals: bool = False) -> BertSizes:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        return cls(
-            vocabulary=config["vocab_size"],
-            width=config["hidden_size"],
-            layers=layers or config["num_hidden_layers"],
-            heads=config["num_attention_heads"],
-            inner=config["intermediate_size"],
-            positions=config["max_position_embeddings"],
-            dropout=config["hidden_dropout_prob"],
-            epsilon=config["layer_norm_eps"],
-            capitals=capitals,
-        )
+
+def relative_bucket(distance: Tensor, buckets: int) -> Tensor:
+    """The bucket of each distance, key minus query: half of them per direction, first exact, then logarithmic."""
+    half, exact = buckets // 2, buckets // 4
+    size = distance.abs()
+    log_share = torch.log(size.clamp(min=1).float() / exact) / math.log(_FURTHEST / exact)
+    far = (exact + (log_share * (half - exact)).long()).clamp(max=half - 1)
+    return torch.where(size < exact, size, far) + half * (distance > 0)
 
 
 class _Embeddings(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.word_embeddings = nn.Embedding(sizes.vocabulary, sizes.width)
         self.position_embeddings = nn.Embedding(sizes.positions, sizes.width)
-        self.token_type_embeddings = nn.Embedding(2, sizes.width)
         if sizes.capitals:  # they begin at nought: the pretrained encoder knows nothing of them
             self.writing_embeddings = nn.Embedding(WRITINGS, sizes.width, padding_idx=0)
             nn.init.zeros_(self.writing_embeddings.weight)
@@ -71,7 +65,7 @@ class _Embeddings(nn.Module):
         self.dropout = Dropout(sizes.dropout)
 
     def forward(self, ids: Tensor, positions: Tensor) -> Tensor:
-        places = self.position_embeddings(positions) + self.token_type_embeddings.weight[0]
+        places = self.position_embeddings(positions)
         if self.capitals:
             places = places + self.writing_embeddings(ids // WRITING)
             ids = ids % WRITING
@@ -84,7 +78,7 @@ WRITING_TABLE = "embeddings.writing_embeddings.weight"
 
 
 class _SelfAttention(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.query = nn.Linear(sizes.width, sizes.width)
         self.key = nn.Linear(sizes.width, sizes.width)
@@ -92,7 +86,7 @@ class _SelfAttention(nn.Module):
 
 
 class _Output(nn.Module):
-    def __init__(self, inner: int, sizes: BertSizes) -> None:
+    def __init__(self, inner: int, sizes: EncoderSizes) -> None:
         super().__init__()
         self.dense = nn.Linear(inner, sizes.width)
         self.LayerNorm = nn.LayerNorm(sizes.width, eps=sizes.epsilon)
@@ -104,14 +98,14 @@ class _Output(nn.Module):
 
 
 class _Attention(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.self = _SelfAttention(sizes)
         self.output = _Output(sizes.width, sizes)
 
 
 class _Intermediate(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.dense = nn.Linear(sizes.width, sizes.inner)
 
@@ -120,7 +114,7 @@ class _Intermediate(nn.Module):
 
 
 class _Layer(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.heads = sizes.heads
         self.attention = _Attention(sizes)
@@ -143,40 +137,49 @@ class _Layer(nn.Module):
         out: Tensor = self.output(self.intermediate(hidden), hidden)
         return out
 
-    def forward(self, hidden: Tensor, lengths: list[int], masks: list[Tensor]) -> Tensor:
+    def forward(self, hidden: Tensor, groups: Sequence[_Group], order: Tensor) -> Tensor:
         """Windows side by side in ``hidden`` (n, width): attention stays inside each window."""
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
         projected = self.projections(hidden)
         rounded = projected[0].dtype == torch.bfloat16
         # In single precision: on a CPU, attention in bfloat16 takes ten times as long to go back through.
-        parts = (torch.split(part.float() if rounded else part, lengths, dim=1) for part in projected)
+        query, key, value = (part.float() if rounded else part for part in projected)
         with torch.autocast(hidden.device.type, enabled=False) if rounded else nullcontext():
-            attended = [
-                functional.scaled_dot_product_attention(q[None], k[None], v[None], attn_mask=mask)[0]
-                for q, k, v, mask in zip(*parts, masks, strict=True)
-            ]
-        return self.finish(hidden, torch.cat(attended, dim=1))
+            attended = [group.attended(query, key, value) for group in groups]
+        return self.finish(hidden, torch.cat(attended, dim=1).index_select(1, order))
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Windows of one length, which attend in one call."""
+
+    rows: Tensor  # (windows, length) their rows in all that is read at once
+    mask: Tensor  # (windows, 1 or heads, length, length): what may be attended to, or what is added to the scores
+
+    def attended(self, *projected: Tensor) -> Tensor:
+        """(heads, windows x length, width of a head) from queries, keys and values of all rows."""
+        query, key, value = (
+            part.index_select(1, self.rows.flatten()).unflatten(1, self.rows.shape).transpose(0, 1)
+            for part in projected
+        )
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask)
+        return found.transpose(0, 1).flatten(1, 2)
 
 
 class _Layers(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.layer = nn.ModuleList(_Layer(sizes) for _ in range(sizes.layers))
+        if sizes.relative_buckets:
+            self.relative_attention_bias = nn.Embedding(sizes.relative_buckets, sizes.heads)
 
 
 class BlockCausalEncoder(nn.Module):
-    def __init__(self, sizes: BertSizes) -> None:
+    def __init__(self, sizes: EncoderSizes) -> None:
         super().__init__()
         self.sizes = sizes
         self.embeddings = _Embeddings(sizes)
         self.encoder = _Layers(sizes)
-
-    @classmethod
-    def pretrained(cls, folder: Path, layers: int | None = None, capitals: bool = False) -> BlockCausalEncoder:
-        """Weights from a folder with ``config.json`` and ``model.safetensors`` (or ``model.int8.safetensors``)."""
-        encoder = cls(BertSizes.read(folder / "config.json", layers, capitals))
-        encoder.load_state_dict(_bert_weights(folder, encoder))
-        return encoder
 
     @property
     def layers(self) -> list[_Layer]:
@@ -190,14 +193,41 @@ class BlockCausalEncoder(nn.Module):
         ``lengths`` are the windows' in sub-words; ``blocks`` give, window by window, the number of the block
         that each sub-word belongs to. With ``recompute``, only the input of each layer is kept for the backward pass.
         """
-        masks = [block[:, None] >= block[None, :] for block in blocks]
+        groups, order = self._groups(lengths, blocks)
         hidden: Tensor = self.embeddings(ids, positions)
         for layer in self.layers:
             if recompute and torch.is_grad_enabled():
-                hidden = checkpoint(layer, hidden, lengths, masks, use_reentrant=False)
+                hidden = checkpoint(layer, hidden, groups, order, use_reentrant=False)
             else:
-                hidden = layer(hidden, lengths, masks)
+                hidden = layer(hidden, groups, order)
         return hidden
+
+    def _groups(self, lengths: list[int], blocks: list[Tensor]) -> tuple[list[_Group], Tensor]:
+        """Windows grouped by their lengths, and the way back: the place of each row among those of all groups."""
+        of_length: dict[int, list[int]] = defaultdict(list)
+        for number, length in enumerate(lengths):
+            of_length[length].append(number)
+        here = blocks[0].device
+        starts = torch.tensor([0, *lengths], device=here).cumsum(0)
+        groups = []
+        for length, numbers in of_length.items():
+            places = torch.arange(length, device=here)
+            block = torch.stack([blocks[number] for number in numbers])
+            mask = (block[:, :, None] >= block[:, None, :])[:, None]
+            bias = self._bias(places, places)
+            if bias is not None:
+                mask = bias.masked_fill(~mask, -torch.inf)
+            groups.append(_Group(starts[numbers][:, None] + places, mask))
+        rows = torch.cat([group.rows.flatten() for group in groups])
+        return groups, rows.argsort()
+
+    def _bias(self, queries: Tensor, keys: Tensor) -> Tensor | None:
+        """What relative positions add to attention scores, (heads, queries, keys)."""
+        if not self.sizes.relative_buckets:
+            return None
+        buckets = relative_bucket(keys[None, :] - queries[:, None], self.sizes.relative_buckets)
+        found: Tensor = self.encoder.relative_attention_bias(buckets)
+        return found.permute(2, 0, 1)
 
     def step(self, ids: Tensor, start: Tensor, cache: Tensor) -> tuple[Tensor, Tensor]:
         """One block after those in ``cache`` (layers, 2, heads, past, width of a head), from position ``start`` on.
@@ -206,35 +236,16 @@ class BlockCausalEncoder(nn.Module):
         """
         positions = start + torch.arange(ids.shape[0])
         hidden = self.embeddings(ids, positions)
+        keys = torch.arange(cache.shape[3] + ids.shape[0]) + positions[0] - cache.shape[3]
+        bias = self._bias(positions, keys)
         added = []
         for number, layer in enumerate(self.layers):
             query, key, value = layer.projections(hidden)
             added.append(torch.stack((key, value)))
             whole_key = torch.cat((cache[number, 0], key), dim=1)
             whole_value = torch.cat((cache[number, 1], value), dim=1)
-            attended = functional.scaled_dot_product_attention(query[None], whole_key[None], whole_value[None])[0]
+            attended = functional.scaled_dot_product_attention(
+                query[None], whole_key[None], whole_value[None], attn_mask=None if bias is None else bias[None]
+            )[0]
             hidden = layer.finish(hidden, attended)
         return hidden, torch.stack(added)
-
-
-def _bert_weights(folder: Path, encoder: BlockCausalEncoder) -> dict[str, Tensor]:
-    """The encoder's weights out of a file with or without the prefix ``bert.``, a pooler, or int8 matrices."""
-    for name in ("model.safetensors", "model.int8.safetensors"):
-        if (folder / name).is_file():
-            stored = load_file(folder / name)
-            break
-    else:
-        raise IncorefError(
-            f"{folder}: no model.safetensors there; put the pretrained encoder's files into this folder"
-        )
-    stored = {name.removeprefix("bert."): value for name, value in stored.items()}
-    weights = {}
-    for name, own in encoder.state_dict().items():
-        if name == WRITING_TABLE:  # no pretrained encoder has one
-            weights[name] = own
-            continue
-        if name not in stored:
-            raise IncorefError(f"{folder}: the weights have no '{name}'; is this an encoder of the BERT family?")
-        value, scale = stored[name], stored.get(name + ".scale")
-        weights[name] = value.float() if scale is None else value.float() * scale.float()[:, None]
-    return weights

@@ -10,11 +10,11 @@ import onnx
 import torch
 from onnx import TensorProto, numpy_helper
 
-from incoref.learning.nets.encoder import BertSizes, BlockCausalEncoder
-from incoref.learning.onnx.graph import PARTS, Graph, Range, encoder_graph, tensor
+from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
+from incoref.learning.onnx.graph import PARTS, Graph, Range, encoder_graph, places_up_to, relative_bias, tensor
 
 
-def cached_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto:
+def kv_cache_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto:
     """An encoder whose sub-words attend to their block and to all before it, by keys and values that are kept.
 
     Inputs: ``mask`` (n, capacity; added to attention scores) and, layer by layer, ``past.<layer>.key`` and
@@ -23,10 +23,10 @@ def cached_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto
     writes the new places and copies nothing.
     """
     graph = Graph(quantise)
-    return encoder_graph(encoder, graph, _Cached.of(graph, encoder.sizes))
+    return encoder_graph(encoder, graph, _KVCache.of(graph, encoder))
 
 
-def alone_graph(
+def stateless_graph(
     encoder: BlockCausalEncoder, start_symbol: int, ranges: Mapping[str, Range] | None = None
 ) -> onnx.ModelProto:
     """An encoder that reads blocks without any context, several at once, each with the same bits as by itself.
@@ -42,7 +42,7 @@ def alone_graph(
     line.
     """
     graph = Graph(ranges is not None, ranges or {})
-    return encoder_graph(encoder, graph, _Alone.of(graph, encoder, start_symbol))
+    return encoder_graph(encoder, graph, _Stateless.of(graph, encoder, start_symbol))
 
 
 def head_count(graph: onnx.GraphProto) -> int:
@@ -55,16 +55,18 @@ def head_count(graph: onnx.GraphProto) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cached:
+class _KVCache:
     """Names of constants that all layers share: how vectors are cut into heads, and where new keys are written."""
 
-    sizes: BertSizes
+    sizes: EncoderSizes
     apart: str  # shape (n, heads, width of a head)
     together: str  # shape (n, width)
     cells: str  # (n, heads, 2): head and place of every new key
+    added: str  # (n, capacity) or (heads, n, capacity): what is added to attention scores
 
     @classmethod
-    def of(cls, graph: Graph, sizes: BertSizes) -> _Cached:
+    def of(cls, graph: Graph, encoder: BlockCausalEncoder) -> _KVCache:
+        sizes = encoder.sizes
         apart = graph.constant("apart", np.array([-1, sizes.heads, sizes.width // sizes.heads]))
         together = graph.constant("together", np.array([-1, sizes.width]))
         count = graph.node("Shape", "places", name="count")
@@ -77,7 +79,11 @@ class _Cached:
             for part, name in ((heads, "cell heads"), (column, "cell places"))
         ]
         cells = graph.node("Concat", *parts, name="cells", axis=-1)
-        return cls(sizes, apart, together, cells)
+        added = "mask"
+        if sizes.relative_buckets:
+            bias = relative_bias(graph, encoder, "places", places_up_to(graph, "mask", 1))
+            added = graph.node("Add", bias, "mask", name="mask.relative")
+        return cls(sizes, apart, together, cells, added)
 
     def inputs(self) -> list[onnx.ValueInfoProto]:
         return [tensor("mask", TensorProto.FLOAT, "n", "capacity"), *self._cache("past")]
@@ -105,7 +111,7 @@ class _Cached:
             for part, new in (("key", key), ("value", value))
         )
         scores = graph.node("FusedMatMul", query, keys, name=f"{name}.scores", domain="com.microsoft", transB=1)
-        masked = graph.node("Add", scores, "mask", name=f"{name}.masked")
+        masked = graph.node("Add", scores, self.added, name=f"{name}.masked")
         attention = graph.node("Softmax", masked, name=f"{name}.weights", axis=-1)
         gathered = graph.node("MatMul", attention, values, name=f"{name}.gathered")
         turned = graph.node("Transpose", gathered, name=f"{name}.gathered.turned", perm=[1, 0, 2])
@@ -113,25 +119,36 @@ class _Cached:
 
 
 @dataclass(frozen=True, slots=True)
-class _Alone:
+class _Stateless:
     """The names of what every layer needs."""
 
-    sizes: BertSizes
+    sizes: EncoderSizes
     together: str  # shape (places, width)
     starts: tuple[str, ...]  # layer by layer, keys and values of the start symbol, (1, 3 x width)
+    bias: str  # (1, heads, length, length): what is added to attention scores; empty for nothing
 
     @classmethod
-    def of(cls, graph: Graph, encoder: BlockCausalEncoder, start_symbol: int) -> _Alone:
+    def of(cls, graph: Graph, encoder: BlockCausalEncoder, start_symbol: int) -> _Stateless:
         sizes = encoder.sizes
         empty = torch.zeros(sizes.layers, 2, sizes.heads, 0, sizes.width // sizes.heads)
         with torch.inference_mode():
             _, found = encoder.step(torch.tensor([start_symbol]), torch.tensor(0), empty)
         rows = found.reshape(sizes.layers, 2 * sizes.width).numpy()
         rows = np.concatenate([np.zeros((sizes.layers, sizes.width), np.float32), rows], axis=1)  # it asks nothing
+        bias = ""
+        if sizes.relative_buckets:
+            places = places_up_to(graph, "grid", 1)
+            bias = graph.node(
+                "Unsqueeze",
+                relative_bias(graph, encoder, places, places),
+                graph.constant("relative.blocks", np.array([0])),
+                name="relative.all",
+            )
         return cls(
             sizes,
             graph.constant("together", np.array([-1, sizes.width])),
             tuple(graph.constant(f"layer.{number}.start", row[None]) for number, row in enumerate(rows)),
+            bias,
         )
 
     def inputs(self) -> list[onnx.ValueInfoProto]:
@@ -156,6 +173,7 @@ class _Alone:
             value,
             "",
             "mask",
+            *([self.bias] if self.bias else []),
             name=f"{name}.gathered",
             domain="com.microsoft",
             num_heads=self.sizes.heads,

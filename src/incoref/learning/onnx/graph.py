@@ -1,7 +1,7 @@
-"""An encoder of the BERT family as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
+"""An encoder as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
 
 Takes ``ids`` (n) and ``places`` (n; positions in the window) and gives ``vectors`` (n, width). What a sub-word
-attends to is another module's business, ``onnx_attention``, with inputs and outputs of its own.
+attends to is another module's business, ``attention``, with inputs and outputs of its own.
 
 Int8 weights have a scale per column and are limited to 7 bits, because processors without VNNI add pairs of products
 in 16 bits. What they are multiplied with is rounded to a scale that is known before, or else to that of all rows
@@ -17,9 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import onnx
+import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from incoref.learning.nets.encoder import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.learning.nets.encoder import WRITING_TABLE, BlockCausalEncoder, EncoderSizes, relative_bucket
 from incoref.model.subwords import WRITING
 
 Floats = npt.NDArray[np.float32]
@@ -161,9 +162,7 @@ def encoder_graph(encoder: BlockCausalEncoder, graph: Graph, attention: Attentio
     """The encoder as an ONNX model."""
     sizes = encoder.sizes
     weights = {name: value.detach().float().numpy() for name, value in encoder.state_dict().items()}
-    position_table = (
-        weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][:1]
-    )
+    position_table = weights["embeddings.position_embeddings.weight"]
     ids = "ids"
     positions = graph.node("Gather", graph.constant("positions.table", position_table), "places", name="positions")
     if sizes.capitals:
@@ -195,6 +194,37 @@ def encoder_graph(encoder: BlockCausalEncoder, graph: Graph, attention: Attentio
     return model
 
 
+def relative_bias(graph: Graph, encoder: BlockCausalEncoder, queries: str, keys: str) -> str:
+    """What relative positions add to attention scores, (heads, queries, keys), from the positions of both."""
+    sizes = encoder.sizes
+    furthest = sizes.positions - 1
+    buckets = relative_bucket(torch.arange(-furthest, furthest + 1), sizes.relative_buckets)
+    table = encoder.encoder.relative_attention_bias.weight.detach().float().numpy()
+    column = graph.node("Unsqueeze", queries, graph.constant("relative.axis", np.array([1])), name="relative.queries")
+    distance = graph.node("Sub", keys, column, name="relative.distance")
+    shift = graph.constant("relative.furthest", np.array(furthest))
+    nearest = graph.node(
+        "Clip",
+        graph.node("Add", distance, shift, name="relative.shifted"),
+        graph.constant("relative.first", np.array(0)),
+        graph.constant("relative.last", np.array(2 * furthest)),
+        name="relative.place",
+    )
+    bucket = graph.node(
+        "Gather", graph.constant("relative.buckets", buckets.numpy()), nearest, name="relative.bucket"
+    )
+    found = graph.node("Gather", graph.constant("relative.table", table), bucket, name="relative.rows")
+    return graph.node("Transpose", found, name="relative.bias", perm=[2, 0, 1])
+
+
+def places_up_to(graph: Graph, source: str, axis: int) -> str:
+    """The numbers from 0 to the length of an axis of ``source``."""
+    length = graph.node("Shape", source, name=f"{source}.length", start=axis, end=axis + 1)
+    end = graph.node("Squeeze", length, name=f"{source}.end")
+    first, step = (graph.constant(f"{source}.{name}", np.array(value)) for name, value in (("from", 0), ("by", 1)))
+    return graph.node("Range", first, end, step, name=f"{source}.places")
+
+
 def tensor(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, shape)
 
@@ -206,7 +236,7 @@ def query_scale(width: int, heads: int) -> float:
 
 def _layer(
     graph: Graph,
-    sizes: BertSizes,
+    sizes: EncoderSizes,
     attention: Attention,
     weights: Mapping[str, Floats],
     hidden: str,
@@ -233,7 +263,7 @@ def _layer(
 
 
 def _projections(
-    graph: Graph, sizes: BertSizes, parts: Mapping[str, tuple[Floats, Floats]], hidden: str, name: str
+    graph: Graph, sizes: EncoderSizes, parts: Mapping[str, tuple[Floats, Floats]], hidden: str, name: str
 ) -> str:
     """Queries, keys and values beside each other, (n, 3 x width); the scale of attention goes into the queries."""
     scale = query_scale(sizes.width, sizes.heads)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
-from incoref.learning.nets.encoder import BertSizes, BlockCausalEncoder
+from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
 from incoref.model.step import HeadNames
 
@@ -60,7 +60,7 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
     described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     config = Configuration.model_validate(described["config"])
     names = HeadNames(**{name: tuple(values) for name, values in described["names"].items()})
-    encoder = BlockCausalEncoder(BertSizes(**described["encoder"]))
+    encoder = BlockCausalEncoder(EncoderSizes(**described["encoder"]))
     model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()))
     weights = load_file(folder / "model.safetensors")
     model.load_state_dict(with_new_features(weights, model))

@@ -18,7 +18,8 @@ from torch import Tensor
 
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
-from incoref.learning.nets.encoder import WRITING_TABLE, BertSizes, BlockCausalEncoder
+from incoref.learning.nets.encoder import WRITING_TABLE, BlockCausalEncoder, EncoderSizes
+from incoref.learning.nets.families import pretrained_encoder
 from incoref.learning.nets.pretrained import pretrained_folder
 from incoref.learning.nets.streaming import StreamingModel
 from incoref.learning.onnx.attention import head_count
@@ -29,6 +30,7 @@ from incoref.model.step import HeadNames
 
 SHIPPED = Path("en")
 _GRAPH = "encoder.onnx"
+_RELATIVE = "encoder.relative_attention_bias.weight"
 _GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weight", "clusterer.types.bias")
 """Weights with a row for every name that a model knows."""
 
@@ -42,17 +44,19 @@ def encoder_folder(where: Path) -> Path:
 def first_encoder(folder: Path, layers: int | None, capitals: bool = False) -> BlockCausalEncoder:
     """The encoder in a folder that ``encoder_folder`` gave, or its first layers."""
     if not (folder / _GRAPH).is_file():
-        return BlockCausalEncoder.pretrained(folder, layers, capitals)
-    weights, heads = _encoder(folder / _GRAPH)
+        return pretrained_encoder(folder, layers, capitals)
+    weights, heads, epsilon = _encoder(folder / _GRAPH)
     inner, width = weights["encoder.layer.0.intermediate.dense.weight"].shape
     encoder = BlockCausalEncoder(
-        BertSizes(
+        EncoderSizes(
             vocabulary=len(weights["embeddings.word_embeddings.weight"]),
             width=width,
             layers=layers or sum(name.endswith(".intermediate.dense.bias") for name in weights),
             heads=heads,
             inner=inner,
             positions=len(weights["embeddings.position_embeddings.weight"]),
+            epsilon=epsilon,
+            relative_buckets=len(weights.get(_RELATIVE, ())),
             capitals=capitals,
         )
     )
@@ -70,7 +74,7 @@ def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
     if (folder / _GRAPH).is_file():
         names = ModelConfig.read(folder / "config.json").names
         weights = {name: value.float() for name, value in load_file(folder / "head.safetensors").items()}
-        encoder, _ = _encoder(folder / _GRAPH)
+        encoder, *_ = _encoder(folder / _GRAPH)
         return names, weights | {f"encoder.{name}": value for name, value in encoder.items()}
     model, _ = load_model(folder)
     return model.names, model.state_dict()
@@ -126,8 +130,8 @@ def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[s
     return {**given, **dict(zip(names, (into[kept], bias[kept], out[:, kept]), strict=True))}
 
 
-def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
-    """The weights of an encoder's graph, under BERT's names, and the number of its heads."""
+def _encoder(path: Path) -> tuple[dict[str, Tensor], int, float]:
+    """The weights of an encoder's graph, the number of its heads, and the epsilon of its layer norms."""
     graph = onnx.load(path).graph
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
 
@@ -141,16 +145,19 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
         return weight.T
 
     heads = head_count(graph)
-    positions = stored["positions.table"]  # never rounded; the first token type's embedding is in them
+    positions = stored["positions.table"]  # never rounded
     found = {
         "embeddings.word_embeddings.weight": unrounded("words", "table"),
         "embeddings.position_embeddings.weight": positions,
-        "embeddings.token_type_embeddings.weight": np.zeros((2, positions.shape[1]), np.float32),
         "embeddings.LayerNorm.weight": stored["embedded.weight"],
         "embeddings.LayerNorm.bias": stored["embedded.bias"],
     }
     if "writings.table" in stored:
         found[WRITING_TABLE] = stored["writings.table"]
+    if "relative.table" in stored:
+        found[_RELATIVE] = stored["relative.table"]
+    norm = next(node for node in graph.node if node.op_type == "LayerNormalization")
+    epsilon = next(attribute.f for attribute in norm.attribute if attribute.name == "epsilon")
     layers = sum(name.endswith(".projections.weight") for name in stored)
     scale = query_scale(positions.shape[1], heads)
     for number in range(layers):
@@ -175,4 +182,4 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int]:
         for part, name in norms.items():
             found[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]
             found[f"{bert}.{part}.LayerNorm.bias"] = stored[f"{name}.bias"]
-    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}, heads
+    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}, heads, epsilon

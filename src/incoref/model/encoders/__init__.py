@@ -1,7 +1,7 @@
 """Encoders at run time: sub-words of a block in, their vectors out. Run ``encoder.onnx`` in ONNX Runtime.
 
-There are two kinds: one whose blocks attend to those before them (``cached``), and one that reads every block alone
-(``alone``). Which one a graph is, its inputs say.
+There are two kinds: ``kv_cache``, whose blocks attend to those before them, and ``stateless``, which reads every
+block alone. A model folder names its own.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from incoref.model.encoders.kv_cache import CachedEncoder, EncoderState
+from incoref.errors import IncorefError
+from incoref.model.encoders.kv_cache import EncoderState, KVCacheEncoder
 from incoref.model.encoders.runtime import Floats, Ints, loaded
-from incoref.model.encoders.stateless import AloneEncoder
+from incoref.model.encoders.stateless import StatelessEncoder
 from incoref.model.windows import WindowSizes
 
-__all__ = ["AloneEncoder", "CachedEncoder", "Encoder", "EncoderState", "Floats", "Ints", "load_encoder"]
+__all__ = ["Encoder", "EncoderState", "Floats", "Ints", "KVCacheEncoder", "StatelessEncoder", "load_encoder"]
+
+
+KINDS = {"stateless": {"grid", "cells", "mask"}, "kv_cache": {"mask", "past.0.key"}}
+"""The kinds of encoders, with some inputs of their graphs."""
 
 
 class Encoder(Protocol):
@@ -52,8 +57,16 @@ class Encoder(Protocol):
         ...
 
 
-def load_encoder(path: Path, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> Encoder:
+def load_encoder(path: Path, kind: str, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> Encoder:
+    """The encoder in ``encoder.onnx``, of one of the ``KINDS``."""
+    if kind not in KINDS:
+        raise IncorefError(f"{path.parent}: no kind of encoder is called '{kind}'; there are {', '.join(KINDS)}")
     session = loaded(path, threads)
-    if any(given.name == "grid" for given in session.get_inputs()):
-        return AloneEncoder(session, sizes, threads)
-    return CachedEncoder(session, sizes, start_symbol, threads)
+    inputs = {given.name for given in session.get_inputs()}
+    if not KINDS[kind] <= inputs:
+        raise IncorefError(
+            f"{path}: not a {kind} encoder, as config.json says: it has no input {min(KINDS[kind] - inputs)}"
+        )
+    if kind == "stateless":
+        return StatelessEncoder(session, sizes, threads)
+    return KVCacheEncoder(session, sizes, start_symbol, threads)

@@ -25,7 +25,7 @@ class _Request(Generic[T, R]):
     done: bool = False
 
 
-class Together(Generic[T, R]):
+class Batcher(Generic[T, R]):
     def __init__(self, work: Callable[[Sequence[T]], Sequence[R]], calls: int, most: int) -> None:
         """``work`` answers requests of one kind in order; at most so many calls at once, of at most this size."""
         self._work, self._calls, self._most = work, calls, most

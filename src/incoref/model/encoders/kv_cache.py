@@ -131,7 +131,7 @@ class EncoderState:
         return values + sum(block.nbytes for block in self.blocks)
 
 
-class CachedEncoder:
+class KVCacheEncoder:
     def __init__(
         self, session: onnxruntime.InferenceSession, sizes: WindowSizes, start_symbol: int, threads: int = 1
     ) -> None:

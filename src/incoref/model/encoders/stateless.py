@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnxruntime
 
-from incoref.model.encoders.batching import Together
+from incoref.model.encoders.batching import Batcher
 from incoref.model.encoders.kv_cache import EncoderState
 from incoref.model.encoders.runtime import Floats, Ints, processors
 from incoref.model.windows import WindowSizes
@@ -25,12 +25,12 @@ _COMPANY = 3
 """Threads for each call that can run, so that some wait, and go together, while it does."""
 
 
-class AloneEncoder:
+class StatelessEncoder:
     def __init__(self, session: onnxruntime.InferenceSession, sizes: WindowSizes, threads: int = 1) -> None:
         self._session, self.sizes = session, sizes
         self.calls = max(1, processors() // threads)
         self.readers = self.calls * _COMPANY
-        self._together = Together(self.vectors, self.calls, _MOST_ROWS)
+        self._batcher = Batcher(self.vectors, self.calls, _MOST_ROWS)
 
     def start(self) -> EncoderState:
         return EncoderState()
@@ -38,7 +38,7 @@ class AloneEncoder:
     def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it, which is the same."""
         self.sizes.check(len(block))
-        return self._together(block, _line(len(block)), len(block)), state
+        return self._batcher(block, _line(len(block)), len(block)), state
 
     def packed(self, state: EncoderState) -> EncoderState:
         return state

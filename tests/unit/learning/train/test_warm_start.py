@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from incoref.learning.data.examples import annotate, read
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
-from incoref.learning.onnx.attention import cached_graph
+from incoref.learning.onnx.attention import kv_cache_graph
 from incoref.learning.train.warm_start import earlier_model, encoder_folder, first_encoder, take_over
 from incoref.model.subwords import SubwordTokenizer
 from incoref.model.windows import WindowSizes
@@ -37,7 +37,7 @@ def test_a_model_folder_in_full_precision_gives_the_model_back(tiny: TinyModels)
 
 
 def test_a_rounded_model_exported_again_is_the_same(tiny: TinyModels) -> None:
-    graphs = [onnx.load(tiny.int8 / "encoder.onnx"), cached_graph(started(tiny.int8).encoder, quantise=True)]
+    graphs = [onnx.load(tiny.int8 / "encoder.onnx"), kv_cache_graph(started(tiny.int8).encoder, quantise=True)]
     first, again = ({t.name: numpy_helper.to_array(t) for t in graph.graph.initializer} for graph in graphs)
     assert first.keys() == again.keys()
     rounded = [name for name, value in first.items() if value.dtype == np.int8]

@@ -8,7 +8,7 @@ from threading import Barrier, Event, Lock
 
 import pytest
 
-from incoref.model.encoders.batching import Together
+from incoref.model.encoders.batching import Batcher
 
 
 class Work:
@@ -34,7 +34,7 @@ class Work:
         return [number**2 for number in given]
 
 
-def waiting(together: Together[int, int], count: int) -> None:
+def waiting(together: Batcher[int, int], count: int) -> None:
     while len(together._waiting) < count:
         pass
 
@@ -42,14 +42,14 @@ def waiting(together: Together[int, int], count: int) -> None:
 def test_one_after_the_other_nobody_waits_for_company() -> None:
     work = Work()
     work.go_on.set()
-    together = Together(work, calls=1, most=100)
+    together = Batcher(work, calls=1, most=100)
     assert [together(number, "kind", 1) for number in range(5)] == [0, 1, 4, 9, 16]
     assert work.calls == [[0], [1], [2], [3], [4]]
 
 
 def test_those_who_wait_go_together_if_they_are_of_a_kind_and_have_room() -> None:
     work = Work()
-    together = Together(work, calls=1, most=10)
+    together = Batcher(work, calls=1, most=10)
     with ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(together, 0, "kind", 1)]
         assert work.begun.wait(10)
@@ -69,7 +69,7 @@ def test_those_who_wait_go_together_if_they_are_of_a_kind_and_have_room() -> Non
 
 def test_no_more_calls_at_once_than_allowed() -> None:
     work, start = Work(), Barrier(8)
-    together = Together(work, calls=2, most=1)
+    together = Batcher(work, calls=2, most=1)
 
     def ask(number: int) -> int:
         start.wait()
@@ -85,7 +85,7 @@ def test_no_more_calls_at_once_than_allowed() -> None:
 
 def test_what_goes_wrong_reaches_everyone_in_the_call_and_nobody_else() -> None:
     work = Work()
-    together = Together(work, calls=1, most=10)
+    together = Batcher(work, calls=1, most=10)
     with ThreadPoolExecutor(8) as pool:
         first = pool.submit(together, 0, "kind", 1)
         assert work.begun.wait(10)

@@ -113,11 +113,11 @@ def test_what_is_no_encoder_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "encoder.onnx"
     broken.write_bytes(b"not a graph")
     with pytest.raises(IncorefError, match=r"encoder\.onnx: ONNX Runtime can't load this encoder"):
-        load_encoder(broken, SIZES, 2)
+        load_encoder(broken, "kv_cache", SIZES, 2)
 
 
 def test_memory_that_another_text_used_changes_nothing(tiny: TinyModels, blocks: list[Ints]) -> None:
-    used = load_encoder(tiny.fp32 / "encoder.onnx", SIZES, tiny.tokenizer.start)
+    used = load_encoder(tiny.fp32 / "encoder.onnx", "kv_cache", SIZES, tiny.tokenizer.start)
     first = read_all(used, blocks)
     read_all(used, blocks[::-1])  # windows of every size, given back
     for vectors, again in zip(first, read_all(used, blocks), strict=True):

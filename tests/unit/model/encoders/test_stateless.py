@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incoref.learning.data.examples import read
-from incoref.model.encoders import AloneEncoder, Floats, Ints
+from incoref.model.encoders import Floats, Ints, StatelessEncoder
 from incoref.model.folder import word_means
 from incoref.model.subwords import joined
 from incoref.model.windows import WindowSizes
@@ -21,9 +21,9 @@ ALONE = WindowSizes(SIZES.size, SIZES.tail, cache=False)
 
 
 @pytest.fixture(scope="module", params=["fp32", "int8"])
-def encoder(tiny: TinyModels, request: pytest.FixtureRequest) -> AloneEncoder:
+def encoder(tiny: TinyModels, request: pytest.FixtureRequest) -> StatelessEncoder:
     found = tiny.alone[request.param].encoder
-    assert isinstance(found, AloneEncoder)
+    assert isinstance(found, StatelessEncoder)
     return found
 
 
@@ -32,7 +32,7 @@ def random_blocks(seed: int, lengths: list[int]) -> list[Ints]:
     return [draw.integers(4, 60, length) for length in lengths]
 
 
-def by_itself(encoder: AloneEncoder, block: Ints) -> Floats:
+def by_itself(encoder: StatelessEncoder, block: Ints) -> Floats:
     return encoder.read(block, encoder.start())[0]
 
 
@@ -60,13 +60,13 @@ def test_int8_is_close(tiny: TinyModels) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=9), st.integers(0, 1000))
-def test_the_same_bits_in_any_company(encoder: AloneEncoder, lengths: list[int], seed: int) -> None:
+def test_the_same_bits_in_any_company(encoder: StatelessEncoder, lengths: list[int], seed: int) -> None:
     blocks = random_blocks(seed, lengths)
     for block, found in zip(blocks, encoder.vectors(blocks), strict=True):
         np.testing.assert_array_equal(found, by_itself(encoder, block))
 
 
-def test_the_same_bits_for_threads_that_read_at_once(encoder: AloneEncoder) -> None:
+def test_the_same_bits_for_threads_that_read_at_once(encoder: StatelessEncoder) -> None:
     blocks = random_blocks(7, [n % 33 + 1 for n in range(300)])
     expected = [by_itself(encoder, block) for block in blocks]
     with ThreadPoolExecutor(16) as pool:
@@ -85,6 +85,6 @@ def test_a_block_does_not_depend_on_what_came_before(tiny: TinyModels) -> None:
     assert state.nbytes == 0
 
 
-def test_a_block_that_fits_no_window_is_refused(encoder: AloneEncoder) -> None:
+def test_a_block_that_fits_no_window_is_refused(encoder: StatelessEncoder) -> None:
     with pytest.raises(ValueError, match="at most 33 fit"):
         by_itself(encoder, np.arange(1, 36))

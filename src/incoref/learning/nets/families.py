@@ -1,0 +1,124 @@
+"""The families of pretrained encoders, one description each: how their files say what ``BlockCausalEncoder`` needs.
+
+To support another family of the same architecture (RoBERTa, say), add a ``Family`` to ``FAMILIES``. Weights come out
+under our own names and in one form: token types are added to the positions, positions count from 0, and vectors
+have about the size that the heads expect.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file
+from torch import Tensor
+
+from incoref.errors import IncorefError
+from incoref.learning.nets.encoder import WRITING_TABLE, BlockCausalEncoder, EncoderSizes
+
+_POSITIONS = "embeddings.position_embeddings.weight"
+_TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    model_type: str
+    """What ``config.json`` calls it; weights may have this name as their prefix."""
+    names: tuple[tuple[str, str], ...] = ()
+    """Parts of its weights' names and what they are called here, which is what BERT calls them."""
+    token_types: bool = True
+    first_position: int = 0
+    """The row of the position table that belongs to a window's first token."""
+    relative_buckets: str | None = None
+    """The setting that says how many buckets of relative positions all layers share; none if there are none."""
+    output_scale: float = 1.0
+    """What the last layer's vectors are multiplied by."""
+
+    def sizes(self, config: Mapping[str, Any], layers: int | None = None, capitals: bool = False) -> EncoderSizes:
+        return EncoderSizes(
+            vocabulary=config["vocab_size"],
+            width=config["hidden_size"],
+            layers=layers or config["num_hidden_layers"],
+            heads=config["num_attention_heads"],
+            inner=config["intermediate_size"],
+            positions=config["max_position_embeddings"] - self.first_position,
+            dropout=config["hidden_dropout_prob"],
+            epsilon=config["layer_norm_eps"],
+            relative_buckets=config[self.relative_buckets] if self.relative_buckets else 0,
+            capitals=capitals,
+        )
+
+    def weights(self, stored: Mapping[str, Tensor], sizes: EncoderSizes) -> dict[str, Tensor]:
+        """A file's weights as the encoder takes them."""
+        weights = {self._name(name): value.float() for name, value in stored.items()}
+        positions = weights[_POSITIONS][self.first_position :]
+        weights[_POSITIONS] = positions + weights[_TOKEN_TYPES][:1] if self.token_types else positions
+        for part in ("weight", "bias"):
+            name = f"encoder.layer.{sizes.layers - 1}.output.LayerNorm.{part}"
+            weights[name] = weights[name] * self.output_scale
+        return weights
+
+    def _name(self, stored: str) -> str:
+        name = stored.removeprefix(f"{self.model_type}.")
+        for theirs, ours in self.names:
+            name = name.replace(theirs, ours)
+        return name
+
+
+BERT = Family("bert")
+MPNET = Family(
+    "mpnet",
+    names=(
+        (".attention.attn.q.", ".attention.self.query."),
+        (".attention.attn.k.", ".attention.self.key."),
+        (".attention.attn.v.", ".attention.self.value."),
+        (".attention.attn.o.", ".attention.output.dense."),
+        (".attention.LayerNorm.", ".attention.output.LayerNorm."),
+    ),
+    token_types=False,
+    first_position=2,
+    relative_buckets="relative_attention_num_buckets",
+    output_scale=6.0,
+)
+FAMILIES = {family.model_type: family for family in (BERT, MPNET)}
+
+
+def pretrained_encoder(folder: Path, layers: int | None = None, capitals: bool = False) -> BlockCausalEncoder:
+    """The encoder in a folder with ``config.json`` and ``model.safetensors`` (or ``model.int8.safetensors``)."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    kind = config.get("model_type", "bert")
+    if kind not in FAMILIES:
+        raise IncorefError(
+            f"{folder}: encoders of the family '{kind}' are not supported; there are {', '.join(FAMILIES)}. "
+            "CONTRIBUTING.md says how to add one."
+        )
+    sizes = FAMILIES[kind].sizes(config, layers, capitals)
+    encoder = BlockCausalEncoder(sizes)
+    try:
+        given = FAMILIES[kind].weights(_stored(folder), sizes)
+        own = encoder.state_dict()  # no pretrained encoder has a table of capitals
+        encoder.load_state_dict({name: own[name] if name == WRITING_TABLE else given[name] for name in own})
+    except (KeyError, RuntimeError) as error:
+        raise IncorefError(f"{folder}: the weights don't fit config.json (model_type '{kind}'): {error}") from error
+    return encoder
+
+
+def _stored(folder: Path) -> dict[str, Tensor]:
+    """The weights of a file, int8 matrices multiplied out."""
+    for name in ("model.safetensors", "model.int8.safetensors"):
+        if (folder / name).is_file():
+            stored = load_file(folder / name)
+            break
+    else:
+        raise IncorefError(
+            f"{folder}: no model.safetensors there; put the pretrained encoder's files into this folder"
+        )
+    scales = {name: value for name, value in stored.items() if name.endswith(".scale")}
+    return {
+        name: value if f"{name}.scale" not in scales else value.float() * scales[f"{name}.scale"].float()[:, None]
+        for name, value in stored.items()
+        if name not in scales
+    }
