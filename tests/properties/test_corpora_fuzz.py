@@ -47,6 +47,21 @@ REAL = {
 }
 """Files of the shared corpora, and how many of their lines are enough."""
 
+READ_ONLY = (
+    ("transcript", "meeting.txt"),
+    ("srt", "meeting.srt"),
+    ("webvtt", "meeting.vtt"),
+    ("gap", "pronouns.tsv"),
+    ("whatsapp", "whatsapp.txt"),
+    ("slack", "slack.json"),
+    ("discord", "discord.json"),
+    ("messages", "messages.json"),
+    ("whisper", "whisper.json"),
+    ("ass", "meeting.ass"),
+    ("mail", "mail.mbox"),
+)
+"""Formats that aren't written, and their samples."""
+
 Damage = Callable[[bytes], bytes]
 
 
@@ -82,7 +97,7 @@ def samples() -> dict[str, bytes]:
         for name, format in corpora.FORMATS.items()
         if format.write
     }
-    for name, file in (("transcript", "meeting.txt"), ("srt", "meeting.srt"), ("webvtt", "meeting.vtt")):
+    for name, file in READ_ONLY:
         made[name] = (EXAMPLES / file).read_bytes()
     return made
 

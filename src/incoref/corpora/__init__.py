@@ -13,44 +13,75 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
+from incoref.corpora import slack
 from incoref.corpora._registry import FORMATS, Format, format_named, format_of_suffix, guess
 from incoref.corpora._stats import Statistics, statistics
-from incoref.corpora.files import files_in, read_text, write_directory, write_file
+from incoref.corpora.files import (
+    UTF8,
+    files_in,
+    is_directory,
+    read_text,
+    with_usual_line_ends,
+    write_directory,
+    write_file,
+)
 from incoref.corpora.losses import NAMES, Loss, Losses
+from incoref.corpora.turns import COMPRESSED, Turn, turns_of
 from incoref.errors import IncorefError
 from incoref.types import Document
 
-__all__ = ["FORMATS", "Format", "Loss", "Statistics", "guess", "read", "statistics", "write"]
+__all__ = ["FORMATS", "Format", "Loss", "Statistics", "files_of", "guess", "heard", "read", "statistics", "write"]
 
 _NOT_IN_FILE_NAME = re.compile(r'[/\\:*?"<>|\x00-\x1f]+')
 
 
-def read(path: Path | str, format: str | None = None) -> Iterator[Document]:
+def read(path: Path | str, format: str | None = None, encoding: str = UTF8) -> Iterator[Document]:
     """The documents of a file, or of a directory's files in order of their paths.
 
     Without a format, each file's is guessed from its content. In a directory, files are picked by how their names
-    end; plain text and transcripts only where nothing annotated is.
+    end; plain text and conversations only where nothing annotated is. Files may be compressed by gzip or zstd.
     """
     path = Path(path)
     known = format_named(format) if format is not None else None
     if known is not None and known.read is None:
         raise IncorefError(f"the format {known.name} can be written but not read")
-    for file in _files_of(path, known) if path.is_dir() else [path]:
-        text = read_text(file)
+    for file in files_of(path, known) if is_directory(path) else [path]:
+        text = read_text(file, encoding)
         reader = (known or guess(text, file)).read
         assert reader is not None
         yield from _without_garbage_collection(reader(text, file))
 
 
-def _files_of(directory: Path, known: Format | None) -> list[Path]:
+def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:
+    """What format a text is in, and who says what in it; plain text is one turn of nobody."""
+    text = with_usual_line_ends(text)
+    known = guess(text, path)
+    if known.listen is not None:
+        return known, [turn for conversation in known.listen(text, path) for turn in conversation.turns]
+    if known.name == "text":
+        return known, [Turn(text)]
+    assert known.read is not None
+    return known, [turn for document in known.read(text, path) for turn in turns_of(document)]
+
+
+def files_of(directory: Path, known: Format | None = None, *, annotated_alone: bool = True) -> list[Path]:
+    """The files of a directory that are of a format, or of any; only the annotated ones where there are some."""
     suffixes = known.suffixes if known else tuple(s for f in FORMATS.values() if f.read for s in f.suffixes)
-    files = files_in(directory, lambda file: file.name.lower().endswith(suffixes))
-    if known is None:
+    files = files_in(
+        directory, lambda file: _name_of(file).endswith(suffixes) and file.name not in slack.NOT_MESSAGES
+    )
+    if known is None and annotated_alone:
         annotated = tuple(suffix for format in FORMATS.values() if format.annotated for suffix in format.suffixes)
-        files = [file for file in files if file.name.lower().endswith(annotated)] or files
+        files = [file for file in files if _name_of(file).endswith(annotated)] or files
     if not files:
         raise IncorefError(f"{directory}: no file whose name ends in {', '.join(sorted(set(suffixes)))}")
     return files
+
+
+def _name_of(file: Path) -> str:
+    """The name that decides whether a file is read, which need not be what it is compressed by."""
+    name = file.name.lower()
+    return next((name.removesuffix(ending) for ending in COMPRESSED if name.endswith(ending)), name)
 
 
 def _without_garbage_collection(documents: Iterator[Document]) -> Iterator[Document]:
@@ -85,7 +116,7 @@ def write(documents: Iterable[Document], path: Path | str, format: str | None = 
     losses = Losses()
     if known.write_files is not None:
         write_directory(path, known.write_files(_named(documents), losses))
-    elif known.write is not None and (to_directory or path.is_dir()):
+    elif known.write is not None and (to_directory or is_directory(path)):
         write_directory(path, _files(_named(documents), known, losses))
     elif known.write is not None:
         write_file(path, known.write(_only_one(documents, path, losses) if known.one_a_file else documents, losses))
@@ -93,7 +124,7 @@ def write(documents: Iterable[Document], path: Path | str, format: str | None = 
 
 
 def _files(named: Iterable[tuple[str, Document]], known: Format, losses: Losses) -> Iterator[tuple[str, str]]:
-    """A file a document: its name and content."""
+    """One file per document: its name and content."""
     assert known.write is not None
     for name, document in named:
         if known.one_a_file:

@@ -57,11 +57,12 @@ def parts_of(mention: Mention) -> Sequence[tuple[int, int]]:
     return ((first, end),)
 
 
-def cells(brackets: Iterable[Bracket], separator: str) -> dict[int, str]:
+def cells(brackets: Iterable[Bracket], separator: str, *, closing_first: bool = False) -> dict[int, str]:
     """The brackets at each token that has any.
 
     Longer mentions open first and close last. Where one closes and another opens (they cross), the closing
-    bracket comes first, so that a reader that pairs by entity gives both their own ends.
+    bracket comes first, so that a reader that pairs by entity gives both their own ends. With ``closing_first`` it
+    also comes before mentions of this one token.
     """
     opens: dict[int, list[str]] = {}
     singles: dict[int, list[str]] = {}
@@ -78,8 +79,29 @@ def cells(brackets: Iterable[Bracket], separator: str) -> dict[int, str]:
     joined = {}
     for token in opens.keys() | singles.keys() | closes.keys():
         opened, single, closed = opens.get(token, []), singles.get(token, []), closes.get(token, [])
-        joined[token] = separator.join(single + closed + opened if closed else opened + single)
+        if closed and not closing_first:
+            joined[token] = separator.join(single + closed + opened)
+        else:
+            joined[token] = separator.join(closed + opened + single)
     return joined
+
+
+def without_crossing(brackets: Iterable[Bracket]) -> list[Bracket]:
+    """The brackets without those that can't be paired by nesting: of two that cross, the one that starts later goes.
+
+    Two that share but one token, where one ends and the other starts, can be paired: the end comes first there.
+    """
+    kept: list[Bracket] = []
+    ends: list[int] = []
+    for bracket in sorted(brackets, key=lambda bracket: (bracket.first, -bracket.end)):
+        first, end = bracket[:2]
+        while ends and (ends[-1] <= first or (ends[-1] == first + 1 and end > first + 1)):
+            ends.pop()
+        if ends and end > ends[-1]:
+            continue
+        kept.append(bracket)
+        ends.append(end)
+    return kept
 
 
 def tangled(brackets: Iterable[Bracket]) -> int:

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from incoref.corpora import brat, conll2012, conllu, conllua, jsonlines, litbank, native, plain, transcripts
+from incoref.corpora import (
+    ass,
+    brat,
+    conll2012,
+    conllu,
+    conllua,
+    discord,
+    gap,
+    jsonlines,
+    litbank,
+    mail,
+    messages,
+    native,
+    plain,
+    slack,
+    subtitles,
+    transcripts,
+    whatsapp,
+    whisper,
+)
+from incoref.corpora._conll_columns import looks_like_table
+from incoref.corpora._json import described, first_value, looks_like_json
 from incoref.corpora.losses import Losses
+from incoref.corpora.turns import Conversation, documents
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
 
@@ -18,6 +40,9 @@ Reader = Callable[[str, Path | str], Iterator[Document]]
 
 Writer = Callable[[Iterable[Document], Losses], Iterator[str]]
 """From documents to pieces of text."""
+
+Listener = Callable[[str, Path | str], Iterator[Conversation]]
+"""From a file's text, and its path for messages, to conversations."""
 
 FilesWriter = Callable[[Iterable[tuple[str, Document]], Losses], Iterator[tuple[str, str]]]
 """From named documents to the names and contents of several files."""
@@ -39,6 +64,19 @@ class Format:
     """Whether a file has room for one document only."""
     annotated: bool = True
     """Whether it says which mentions there are."""
+    listen: Listener | None = None
+    """For a format of who says what: the same as ``read`` gives, turn by turn."""
+
+
+def _spoken(
+    name: str, about: str, suffixes: tuple[str, ...], listen: Listener, write: Writer | None = None
+) -> Format:
+    """A format of who says what."""
+
+    def read(text: str, path: Path | str) -> Iterator[Document]:
+        return documents(listen(text, path))
+
+    return Format(name, about, suffixes, read, write, annotated=False, listen=listen)
 
 
 FORMATS: dict[str, Format] = {
@@ -46,7 +84,7 @@ FORMATS: dict[str, Format] = {
     for format in (
         Format(
             "conll-2012",
-            "CoNLL-2012: OntoNotes, CRAFT, WinoBias; five columns or more",
+            "CoNLL-2012: OntoNotes, CRAFT, WinoBias; any number of columns",
             (".conll", "_conll", ".key", ".response"),
             conll2012.read,
             conll2012.write,
@@ -68,19 +106,46 @@ FORMATS: dict[str, Format] = {
             jsonlines.write,
         ),
         Format("incoref", "JSON lines of incoref's own values: nothing lost", (".jsonl",), native.read, native.write),
+        Format("gap", "GAP's TSV: one pronoun and two names in each text (reading)", (".tsv",), gap.read),
         Format("brat", "brat stand-off, a directory of .txt and .ann (writing)", (".ann",), write_files=brat.files),
         Format("text", "plain text", (".txt",), plain.read, plain.write, one_a_file=True, annotated=False),
-        Format(
+        _spoken(
             "text-jsonlines",
-            "plain text in JSON lines: text, perhaps speaker and id",
-            (".jsonl", ".jsonlines"),
-            plain.read_lines,
+            "plain text in JSON, a line or a list: text, perhaps speaker, document and id",
+            (".jsonl", ".jsonlines", ".json"),
+            plain.conversations,
             plain.write_lines,
-            annotated=False,
         ),
-        Format("transcript", "'Name: text' lines (reading)", (".txt",), transcripts.read, annotated=False),
-        Format("srt", "SRT subtitles (reading)", (".srt",), transcripts.read_subtitles, annotated=False),
-        Format("webvtt", "WebVTT subtitles (reading)", (".vtt",), transcripts.read_subtitles, annotated=False),
+        _spoken("transcript", "'Name: text' lines (reading)", (".txt",), transcripts.conversations),
+        _spoken("whatsapp", "chats exported from WhatsApp (reading)", (".txt",), whatsapp.conversations),
+        _spoken("slack", "messages exported from Slack (reading)", (".json",), slack.conversations),
+        _spoken(
+            "discord",
+            "messages of Discord, as DiscordChatExporter writes them (reading)",
+            (".json",),
+            discord.conversations,
+        ),
+        _spoken(
+            "messages",
+            "messages of chat models: role and content (reading)",
+            (".json", ".jsonl"),
+            messages.conversations,
+        ),
+        _spoken(
+            "whisper",
+            "transcriptions by Whisper, WhisperX, faster-whisper (reading)",
+            (".json",),
+            whisper.conversations,
+        ),
+        _spoken("srt", "SRT subtitles (reading)", (".srt",), subtitles.conversations),
+        _spoken(
+            "webvtt",
+            "WebVTT subtitles and transcripts of Teams and Zoom (reading)",
+            (".vtt",),
+            subtitles.conversations,
+        ),
+        _spoken("ass", "SubStation Alpha subtitles (reading)", (".ass", ".ssa"), ass.conversations),
+        _spoken("mail", "e-mail, a message or a mailbox (reading)", (".eml", ".mbox"), mail.conversations),
     )
 }
 
@@ -88,8 +153,15 @@ _HEAD = 1 << 14
 """How many characters of a file tell its format."""
 _SUBTITLE = re.compile(r"\d+\s*\n\s*\d{1,3}:\d{2}:\d{2}[.,]\d+\s*-->")
 _UD_ROW = re.compile(r"\d+(?:[-.]\d+)?\t[^\t\n]*\t")
-_LABELLED_SHARE = 0.6
-"""A transcript's lines begin with names, but for some that run on."""
+_UA_COLUMNS = re.compile(r"^# global\.columns\s*=.*\bIDENTITY\b", re.MULTILINE)
+_JSON_OF_SPEECH: tuple[tuple[str, Callable[[Any], bool]], ...] = (
+    ("slack", slack.fits),
+    ("discord", discord.fits),
+    ("messages", messages.fits),
+    ("whisper", whisper.fits),
+    ("text-jsonlines", plain.fits),
+)
+"""Which kinds of JSON say who says what, and how each is known; Slack's and Whisper's also have a ``text``."""
 
 
 def format_named(name: str) -> Format:
@@ -108,40 +180,61 @@ def format_of_suffix(path: Path) -> Format | None:
 
 def guess(text: str, path: Path | str) -> Format:
     """The format of a file, from the beginning of its text; ``path`` is for error messages."""
-    head = text[:_HEAD].lstrip()
+    head = text[:_HEAD].lstrip("\ufeff \t\n")
     if head.startswith("#begin document"):
         rows = (row.split("\t") for row in head.split("\n")[1:] if row.strip())
         first = next(rows, [])
         return FORMATS["litbank" if len(first) in (12, 13) and first[4:12] == ["_"] * 8 else "conll-2012"]
-    if head.startswith("{"):
+    if looks_like_json(text):
         return _guess_json(text, path)
+    if head.startswith("[Script Info]"):
+        return FORMATS["ass"]
+    if mail.fits(head):
+        return FORMATS["mail"]
+    if whatsapp.fits(head):
+        return FORMATS["whatsapp"]
+    if head.startswith("ID\tText\tPronoun\t"):
+        return FORMATS["gap"]
     if head.startswith("WEBVTT"):
         return FORMATS["webvtt"]
     if _SUBTITLE.match(head):
         return FORMATS["srt"]
     lines = [line for line in head.split("\n") if line.strip()]
     row = next((line for line in lines if not line.startswith("#")), "")
-    if _UD_ROW.match(row):
-        columns = row.rstrip().count("\t") + 1
-        is_plus = "# global.columns" in head and "IDENTITY" in head
-        return FORMATS["conllua" if is_plus or columns > 10 else "conllu"]
-    labels = [label for label in map(transcripts.label_of, lines) if label is not None]
-    if len(labels) > 1 and len(labels) >= _LABELLED_SHARE * len(lines):
+    if _UA_COLUMNS.search(head) or (_UD_ROW.match(row) and row.rstrip().count("\t") >= 10) or _is_aligned_ua(row):
+        return FORMATS["conllua"]
+    table = [conll2012.columns_of(line) for line in lines[: -1 if len(text) > _HEAD else None] if line[:2] != "# "]
+    if looks_like_table(table):
+        return FORMATS["conll-2012"]
+    if _UD_ROW.match(row) or (not row and head.startswith(("# newdoc id = ", "# global."))):
+        return FORMATS["conllu"]
+    whole_lines = head.split("\n")[: -1 if len(text) > _HEAD else None]
+    if transcripts.fits(whole_lines):
         return FORMATS["transcript"]
     return FORMATS["text"]
 
 
+def _is_aligned_ua(row: str) -> bool:
+    """Whether a row is a numbered word whose columns, mostly empty, are aligned by spaces."""
+    columns = row.split()
+    return len(columns) > 10 and columns[0].isdecimal() and columns[2:10].count("_") >= 4
+
+
 def _guess_json(text: str, path: Path | str) -> Format:
-    try:
-        data = json.loads(text.lstrip().split("\n", 1)[0])
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"starts like JSON lines but is not: {error}", path=path, line=1) from error
-    if "doc_key" in data or ("sentences" in data and "text" not in data):
-        return FORMATS["jsonlines"]
-    if "sentences" in data:
-        return FORMATS["incoref"]
-    if "text" in data:
-        return FORMATS["text-jsonlines"]
-    raise FormatError(
-        "JSON lines of no known kind: neither 'doc_key', 'sentences' nor 'text' in the first", path=path, line=1
-    )
+    value = first_value(text, path)
+    if isinstance(value, dict):
+        if "doc_key" in value or ("sentences" in value and "text" not in value):
+            return FORMATS["jsonlines"]
+        if "sentences" in value and "segments" not in value:
+            return FORMATS["incoref"]
+    # A list may be of messages or of conversations.
+    kinds = [value, *(value[:1] if isinstance(value, list) else ())]
+    name = next((name for name, fits in _JSON_OF_SPEECH if any(map(fits, kinds))), None)
+    if name is None:
+        raise FormatError(
+            f"JSON of no known kind: {described(value)}. Known are messages of Slack, Discord and chat models (role, "
+            "content), transcriptions (segments), objects with 'text', and corpora ('doc_key', 'sentences')",
+            path=path,
+            line=1,
+        )
+    return FORMATS[name]

@@ -59,6 +59,8 @@ class Scheme(Protocol):
 
     numbers_run_on: bool
     """Whether words may be numbered through a document rather than anew in each sentence."""
+    speaker_holds: bool
+    """Whether a speaker goes on speaking until another one is named, rather than for one sentence."""
 
     def take_global(self, name: str, value: str, line: int) -> bool:
         """A ``# global.`` comment; whether documents keep it."""
@@ -94,10 +96,10 @@ def read(text: str, path: Path | str, scheme: Scheme) -> Iterator[Document]:
             rows = []
         if row and row[0] == "#":
             name, value = comment_of(row)
-            if reader.begun and (name == "newdoc" or name == "newdoc id"):
+            if (reader.begun and name == "newdoc") or (name == "newdoc id" and (reader.begun or reader.named)):
                 yield reader.finish()
             reader.take_comment(name, value, line)
-    if not reader.begun:
+    if not (reader.begun or reader.named):
         raise FormatError("no word in the file", path=path)
     yield reader.finish()
 
@@ -127,11 +129,12 @@ class _Reader:
         self._start()
 
     def _start(self) -> None:
-        self.begun = False
+        self.begun = self.named = False
         self._name = Path(self._path).stem
         self._genre: str | None = None
         self._attributes = dict(self._globals)
         self._comments: dict[str, str] = {}
+        self._speaker: str | None = None
         self._sentences: list[Sentence] = []
         self._pieces: list[str] = []
         self._at = 0
@@ -142,7 +145,7 @@ class _Reader:
     def take_comment(self, name: str, value: str, line: int) -> None:
         if name.startswith(SPECIAL_COMMENTS):
             if name == "newdoc id":
-                self._name = value
+                self._name, self.named = value, True
             elif name.startswith("global."):
                 if self._scheme.take_global(name, value, line):
                     self._globals[name] = self._attributes[name] = value
@@ -210,7 +213,7 @@ class _Reader:
         end = starts.pop() - len(gaps[-1])
         text = "".join(chain.from_iterable(zip(words, gaps, strict=True)))[: end - start]
         comments = self._comments
-        speaker = comments.pop("speaker", None)
+        speaker = self._speaker_of(comments)
         last = next(reversed(comments), "")
         if last == "text" and comments[last] == text:
             del comments[last]
@@ -221,6 +224,13 @@ class _Reader:
         self._comments = {}
         self._count += len(tokens)
         self.begun = True
+
+    def _speaker_of(self, comments: dict[str, str]) -> str | None:
+        if not self._scheme.speaker_holds:
+            return comments.pop("speaker", None)
+        if "speaker" in comments:
+            self._speaker = comments.pop("speaker") or None
+        return self._speaker
 
     def _lead_in(self) -> str:
         """White space before a sentence's first word."""

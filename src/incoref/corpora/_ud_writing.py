@@ -39,6 +39,8 @@ _NO_COLUMNS = "\t".join("_" * len(COLUMNS))
 _BLANK = dict.fromkeys(COLUMNS, "_")
 _columns = itemgetter(*COLUMNS)
 _NOT_IN_MISC = re.compile(r"[|\t\n\r]|^Entity=|^SpaceAfter=No$|^\s*_?\s*$|\s$")
+_WITH_WHITE_SPACE = re.compile(rf"\s|{_NOT_IN_MISC.pattern}")
+_WHITE_SPACE = re.compile(r"\s+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _RANGE_ROW = re.compile(r"(\d{1,9})-(\d{1,9})((?:\t[^\t\n]*){9})")
 _EMPTY_ROW = re.compile(r"\d{1,9}((?:\.\d{1,9})(?:\t[^\t\n]*){9})")
@@ -48,9 +50,15 @@ class Writer:
     """Writes documents' comments and rows; what doesn't fit is counted."""
 
     def __init__(self, losses: Losses, extra_columns: tuple[str, ...] = ()) -> None:
-        """With extra columns (CONLL-UA) the first takes the mark, and words are numbered through a document."""
+        """With extra columns (CONLL-UA) the first takes the mark, and words are numbered through a document.
+
+        Programs that read CONLL-UA split rows at any white space, so that no cell may contain some; and a speaker
+        holds until the next one, so that sentences without one say so.
+        """
         self._losses = losses
         self._extra = extra_columns
+        self._breaking, self._filler = (_WHITE_SPACE, "_") if extra_columns else (BREAKING, " ")
+        self._not_in_misc = _WITH_WHITE_SPACE if extra_columns else _NOT_IN_MISC
         self._padding = "\t_" * len(extra_columns)
         self._no_further = "\t".join("_" * len(extra_columns[1:]))
         self._spacing_kept = True
@@ -73,10 +81,14 @@ class Writer:
         self._losses.add("sentences without words", len(document.sentences) - len(sentences))
         self._spacing_kept = not text[: sentences[0].tokens[0].start if sentences else None]
         count, lead = 0, ""
+        speaker: str | None = None
         for number, sentence in enumerate(sentences):
             last = number + 1 == len(sentences)
             follow = text[sentence.end :] if last else text[sentence.end : sentences[number + 1].start]
             lines += self._sentence_comments(sentence, text, lead)
+            if self._extra and sentence.speaker is None and speaker is not None:
+                lines.append("# speaker")
+            speaker = sentence.speaker
             new_paragraph = not last and (
                 _starts_paragraph(sentences[number + 1]) or bool(_BLANK_LINE.search(follow))
             )
@@ -94,7 +106,9 @@ class Writer:
         yield self.comment("newdoc id", document.id, NAMES)
         for name, value in globals.items():
             yield self.comment(name, value, DOCUMENT_ATTRIBUTES)
-        pairs = [pair for pair in document.attributes if not pair[0].startswith("global.")]
+        pairs = [pair for pair in document.attributes if not pair[0].startswith("global.") and pair[0] != "genre"]
+        if any(name == "genre" for name, _ in document.attributes):  # it would be read as the document's genre
+            self._losses.add(DOCUMENT_ATTRIBUTES, 1, ["genre"])
         self._losses.add("genres", int(document.genre is None and genre_of(document.id) is not None))
         if document.genre is not None:
             place = next((at for at, (name, _) in enumerate(pairs) if name > "genre"), len(pairs))
@@ -106,6 +120,8 @@ class Writer:
         if _BLANK_LINE.search(lead) and not _starts_paragraph(sentence):
             yield "# newpar"
         speaker = sentence.speaker
+        if speaker == "" and self._extra:
+            self._losses.add(SPEAKERS)
         has_text = False
         for name, value in sentence.attributes:
             has_text = has_text or name == "text"
@@ -137,7 +153,13 @@ class Writer:
                 named.update(attributes)
                 cells = _columns(named)
                 columns = "\t".join(cells)
-                if "" in cells or columns.count("\t") != 6 or "\n" in columns or "\r" in columns:
+                if (
+                    "" in cells
+                    or columns.count("\t") != 6
+                    or "\n" in columns
+                    or "\r" in columns
+                    or (extra and len(columns.split()) != 7)
+                ):
                     columns = self._without_breaks(attributes, COLUMNS)
                 if len(named) > len(COLUMNS):
                     for name in COLUMNS:
@@ -154,7 +176,7 @@ class Writer:
                         for name in extra[1:]:
                             named.pop(name, None)
                     fields = self._misc(named) if named else fields
-            if not word.isprintable() or not word:
+            if not word.isprintable() or not word or (extra and " " in word):
                 word = self._without_breaks_in_word(word)
             gap = starts[number] - end
             if gap and number < len(tokens) and (gap > 1 or text[end] != " "):
@@ -173,21 +195,22 @@ class Writer:
     def _without_breaks(self, attributes: Attributes, names: Sequence[str]) -> str:
         """Columns of attributes that may contain tabs and line breaks."""
         named = dict(attributes)
-        lost = [name for name in names if BREAKING.search(named.get(name, ""))]
+        lost = [name for name in names if self._breaking.search(named.get(name, ""))]
         self._losses.add(TOKEN_ATTRIBUTES, int(bool(lost)), lost)
-        return "\t".join([BREAKING.sub(" ", named.get(name, "")) or "_" for name in names])
+        return "\t".join([self._breaking.sub(self._filler, named.get(name, "")) or "_" for name in names])
 
     def _without_breaks_in_word(self, word: str) -> str:
-        if not word or BREAKING.search(word):
-            self._losses.add("words that are empty or contain a tab or line break")
-        return BREAKING.sub(" ", word) or "_"
+        if not word or self._breaking.search(word):
+            what = "white space (now _)" if self._extra else "a tab or line break"
+            self._losses.add(f"words that are empty or contain {what}")
+        return self._breaking.sub(self._filler, word) or "_"
 
     def _misc(self, named: dict[str, str]) -> list[str]:
         """Attributes as fields of MISC: those that the reader would make of these fields again."""
         fields: list[str] = []
         for name, value in named.items():
             made = value.split("|") if name == MISC else [f"{name}={value}"]
-            if any(_NOT_IN_MISC.search(field) for field in made) or misc_attributes(made) != ((name, value),):
+            if any(self._not_in_misc.search(field) for field in made) or misc_attributes(made) != ((name, value),):
                 self._losses.add(TOKEN_ATTRIBUTES, 1, [name])
             else:
                 fields += made
@@ -200,7 +223,7 @@ class Writer:
         if found is None or not 0 <= length <= words_left:
             self._losses.add(TOKEN_ATTRIBUTES, 1, [RANGE])
             return [], 0
-        return [f"{number}-{number + length}{found[3]}{self._padding}"], length
+        return [f"{number}-{number + length}{self._cells(found[3], RANGE)}{self._padding}"], length
 
     def _empty_nodes(self, rows: str, number: int) -> list[str]:
         written = []
@@ -209,8 +232,15 @@ class Writer:
             if found is None:
                 self._losses.add(TOKEN_ATTRIBUTES, 1, [EMPTY])
             else:
-                written.append(f"{number}{found[1]}{self._padding}")
+                written.append(f"{number}{self._cells(found[1], EMPTY)}{self._padding}")
         return written
+
+    def _cells(self, kept: str, name: str) -> str:
+        """The cells of a row that was kept as it stood, each behind a tab."""
+        if not self._extra or " " not in kept:
+            return kept
+        self._losses.add(TOKEN_ATTRIBUTES, 1, [name])
+        return kept.replace(" ", self._filler)
 
 
 def _misc(fields: list[str], mark: str | None, *, glued: bool) -> str:

@@ -1,9 +1,11 @@
-"""CoNLL-2012: one word a row, coreference brackets in the last column, documents between #begin and #end.
+"""CoNLL-2012: one word per row, coreference brackets in one column, documents between #begin and #end.
 
-Reads any number of columns from five: the word is the fourth, the coreference the last, the speaker the tenth where
-there is one. The scorer's own test files, with nothing but document and coreference, are read too (words are ``_``).
-Part of speech, parse, lemma, frameset, sense, named entity and arguments of predicates stay in the token's attributes
-and are written back. Part n > 0 of a document is a document of its own, named ``name_n``.
+Reads any number of columns from two. In OntoNotes' order the word is the fourth, the coreference the last and the
+speaker the tenth where there is one; part of speech, parse, lemma, frameset, sense, named entity and arguments of
+predicates stay in the token's attributes and are written back. In other tables, word and coreference are found by
+their content and further columns are not kept. A file without ``#begin document`` is one document. The scorer's own
+test files, with nothing but document and coreference, are read too (words are ``_``). Part n > 0 of a document is a
+document of its own, named ``name_n``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from pathlib import Path
 
 from incoref.corpora._assemble import NO_ATTRIBUTES, Brackets, assemble, make_token
 from incoref.corpora._brackets import TANGLED, Bracket, cells, tangled, whole_numbers
+from incoref.corpora._conll_columns import BRACKET, NO_MENTION, Columns, find_columns
+from incoref.corpora._conll_columns import ONTONOTES as ONTONOTES_COLUMNS
 from incoref.corpora.losses import IDS, NAMES, SPACING, Keeps, Losses, is_space_joined
 from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Sentence, Token
@@ -32,9 +36,8 @@ _WRITTEN = (*_NAMES[:5], SPEAKER, _NAMES[5])
 _FILLERS = ("-", "*", "-", "-", "-", "-", "*")
 _NO_NAMES: dict[str, str] = {}
 _SAYS_NOTHING = frozenset({"-", "*", "_", ""})
-_NO_MENTION = frozenset({"-", "_", ""})
+_BEGINNING = "#begin document"
 _BEGIN = re.compile(r"#begin document \((?P<name>.*)\)\s*;?\s*(?:part\s+(?P<part>\S+))?\s*")
-_BRACKET = re.compile(r"\|?(?:\(([^()|\s]+)(\))?|([^()|\s]+)\))")
 _PART_NUMBER = re.compile(r"0*[1-9][0-9]{0,8}")
 _WHITE_SPACE = re.compile(r"\s")
 _LINE_BREAK = re.compile(r"[\n\r]+")
@@ -53,16 +56,19 @@ def columns_of(row: str) -> list[str]:
 
 
 def read(text: str, path: Path | str, columns_of: Callable[[str], list[str]] = columns_of) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages."""
+    """The documents of a file's text; ``path`` is for error messages and for a document without a name."""
     reader: _DocumentReader | None = None
     begun = 0
+    if _BEGINNING not in text and "#end document" not in text:
+        reader = _DocumentReader(f"{_BEGINNING} ({Path(path).stem}); part 000", path, 1)
+    has_header = reader is None
     for line, row in enumerate(text.split("\n"), 1):
-        if row.startswith("#begin document"):
+        if row.startswith(_BEGINNING):
             if reader is not None:
                 raise FormatError(
                     f"'#end document' is missing for the document of line {begun}", path=path, line=line
                 )
-            reader, begun = _DocumentReader(row, columns_of, path, line), line
+            reader, begun = _DocumentReader(row, path, line), line
         elif row.startswith("#end document"):
             if reader is None:
                 raise FormatError("'#end document' without '#begin document'", path=path, line=line)
@@ -71,26 +77,27 @@ def read(text: str, path: Path | str, columns_of: Callable[[str], list[str]] = c
         elif not row or row.isspace():
             if reader is not None:
                 reader.end_sentence()
-        elif reader is not None:
-            reader.take(row, line)
-        else:
+        elif reader is None:
             raise FormatError("a row before '#begin document (name); part 000'", path=path, line=line)
-    if reader is not None:
+        elif has_header or not row.startswith("# "):
+            reader.add(columns_of(row), line)
+    if reader is not None and has_header:
         raise FormatError("'#end document' is missing for the document that starts here", path=path, line=begun)
-    if not begun:
-        raise FormatError("no '#begin document (name); part 000' in the file", path=path)
+    if reader is not None:
+        yield reader.finish()
 
 
 class _DocumentReader:
     """Takes one document's rows."""
 
-    def __init__(self, header: str, columns_of: Callable[[str], list[str]], path: Path | str, line: int) -> None:
-        found = _BEGIN.fullmatch(header)
-        if found is None:
+    def __init__(self, header: str, path: Path | str, line: int) -> None:
+        match = _BEGIN.fullmatch(header)
+        if match is None:
             raise FormatError("expected '#begin document (name); part 000'", path=path, line=line)
-        self._name, self._part = found["name"], found["part"] or ""
-        self._columns_of = columns_of
+        self._name, self._part = match["name"], match["part"] or ""
         self._path = path
+        self._rows: list[list[list[str]]] = [[]]
+        self._lines: list[int] = []
         self._brackets = Brackets(path)
         self._split: dict[str, list[tuple[str, bool, bool]]] = {}
         self._kept: dict[tuple[str, ...], Attributes] = {}
@@ -98,41 +105,48 @@ class _DocumentReader:
         self._tokens: list[Token] = []
         self._pieces: list[str] = []
         self._speaker: str | None = None
-        self._width = 0
         self._count = 0
         self._start = self._at = 0
 
-    def take(self, row: str, line: int) -> None:
-        columns = self._columns_of(row)
-        width = len(columns)
-        if width != self._width:
-            self._set_width(width, line)
+    def add(self, columns: list[str], line: int) -> None:
+        """A row, split into columns."""
+        rows = self._rows[-1]
+        if rows and len(columns) != len(rows[0]):
+            fault = f"{len(columns)} columns where the sentence has {len(rows[0])}"
+            raise FormatError(fault, path=self._path, line=line)
+        if len(columns) < 2:
+            raise FormatError("too few columns: a row needs a word and its coreference", path=self._path, line=line)
+        rows.append(columns)
+        self._lines.append(line)
+
+    def end_sentence(self) -> None:
+        if self._rows[-1]:
+            self._rows.append([])
+
+    def _take(self, columns: list[str], line: int, places: Columns) -> None:
         attributes = NO_ATTRIBUTES
-        if width > 5:
+        width = len(columns)
+        if width < 5 and places.in_ontonotes_order:
+            raise FormatError(f"{width} columns; expected at least five", path=self._path, line=line)
+        if width > 5 and places.in_ontonotes_order:
             key = (*columns[4:9], *columns[10:-1]) if width > 10 else tuple(columns[4:-1])
             known = self._kept.get(key)
             attributes = known if known is not None else self._keep(key)
             if width > 10:
-                speaker = None if columns[9] in _NO_MENTION else columns[9]
+                speaker = None if columns[9] in NO_MENTION else columns[9]
                 if not self._tokens:
                     self._speaker = speaker
                 elif speaker != self._speaker:
                     attributes = (*attributes, (SPEAKER, speaker or ""))
-        word = columns[3] if width > 2 else "_"
+        word = "_" if places.word is None else columns[places.word]
         end = self._at + len(word)
         self._tokens.append(make_token((word, self._at, end, attributes)))
         self._pieces.append(word)
         self._at = end + 1
-        if columns[-1] not in _NO_MENTION:
-            self._take_brackets(columns[-1], line)
+        cell = columns[places.coreference]
+        if cell not in NO_MENTION and (places.in_ontonotes_order or cell != "*"):
+            self._take_brackets(cell, line)
         self._count += 1
-
-    def _set_width(self, width: int, line: int) -> None:
-        if self._tokens:
-            raise FormatError(f"{width} columns where the sentence has {self._width}", path=self._path, line=line)
-        if width < 5 and width != 2:
-            raise FormatError(f"too few columns: {width}; at least 5 are needed", path=self._path, line=line)
-        self._width = width
 
     def _take_brackets(self, cell: str, line: int) -> None:
         brackets, token = self._brackets, self._count
@@ -150,10 +164,10 @@ class _DocumentReader:
         brackets = []
         at = 0
         while at < len(cell):
-            found = _BRACKET.match(cell, at)
+            found = BRACKET.match(cell, at)
             if found is None or (not at and cell[0] == "|"):
                 raise FormatError(
-                    f"unknown bracket {cell[at:]!r} in the last column; expected '(id', 'id)' or '(id)'",
+                    f"unknown bracket {cell[at:]!r} in the column of coreference; expected '(id', 'id)' or '(id)'",
                     path=self._path,
                     line=line,
                 )
@@ -172,17 +186,24 @@ class _DocumentReader:
         kept = self._kept[key] = tuple(pairs)
         return kept
 
-    def end_sentence(self) -> None:
-        if self._tokens:
-            end = self._at - 1
-            self._sentences.append(Sentence(self._start, end, tuple(self._tokens), self._speaker))
-            self._pieces.append("\n")
-            self._tokens = []
-            self._start = self._at
-            self._width = 0
+    def _end_sentence(self) -> None:
+        end = self._at - 1
+        self._sentences.append(Sentence(self._start, end, tuple(self._tokens), self._speaker))
+        self._pieces.append("\n")
+        self._tokens = []
+        self._start = self._at
 
     def finish(self) -> Document:
-        self.end_sentence()
+        sentences = [rows for rows in self._rows if rows]
+        places = find_columns(sentences, self._name) if sentences else None
+        if sentences and places is None:
+            fault = "no column holds coreference: brackets such as '(1', '1)' and '(1)', and '-' elsewhere"
+            raise FormatError(fault, path=self._path, line=self._lines[0])
+        lines = iter(self._lines)
+        for rows in sentences:
+            for columns in rows:
+                self._take(columns, next(lines), places or ONTONOTES_COLUMNS)
+            self._end_sentence()
         number = int(self._part) if _PART_NUMBER.fullmatch(self._part) else 0
         return assemble(
             f"{self._name}_{number}" if number else self._name,

@@ -40,6 +40,7 @@ class _Entities:
     """Reads ``Entity=(1-person-new(2)1)``."""
 
     numbers_run_on = False
+    speaker_holds = False
 
     def __init__(self, path: Path | str) -> None:
         self._path = path

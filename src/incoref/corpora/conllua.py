@@ -1,10 +1,12 @@
 """CONLL-UA, the format of CODI-CRAC: CoNLL-U with further columns, identity in the one named IDENTITY.
 
-A mark is ``(EntityID=7|MarkableID=markable_12|Min=3,4|SemType=dn`` and its end a bare ``)``, which closes the mention
-opened last; ends that name their markable (``markable_12)``) are read too, and written where mentions cross. Fields
-other than the entity stay in the mention's attributes (``Type`` is its type). A markable that doesn't refer (its
-entity ends in ``Pseudo``) is no mention: it stays in the document's attributes. Markables of one id are parts of one
-mention. Words may be numbered through the document or by sentence; they are written numbered through.
+Columns are separated by tabs or aligned by spaces. A mark is ``(EntityID=7|MarkableID=markable_12|Min=3,4`` and its
+end a bare ``)``, which closes the mention opened last; at a token, ends come before starts, as the Universal Anaphora
+scorer wants them. Ends that name their markable (``markable_12)``) are read too. Fields other than the entity stay in
+the mention's attributes (``Type`` is its type). A markable that doesn't refer (its entity ends in ``-Pseudo``) is not
+a mention: it stays in the document's attributes. Markables with the same id are parts of one mention. Words may be
+numbered through the document or per sentence; they are written numbered through. A ``# speaker`` holds until the next
+one; a bare ``# speaker`` says that nobody speaks.
 """
 
 from __future__ import annotations
@@ -19,7 +21,16 @@ from urllib.parse import unquote
 
 from incoref.corpora import _ud
 from incoref.corpora._assemble import NO_ATTRIBUTES, Span, make_span
-from incoref.corpora._brackets import PARTS, Bracket, cells, joined, make_bracket, parts_of, percent_encoded, tangled
+from incoref.corpora._brackets import (
+    PARTS,
+    Bracket,
+    cells,
+    joined,
+    make_bracket,
+    parts_of,
+    percent_encoded,
+    without_crossing,
+)
 from incoref.corpora._ud_writing import Writer
 from incoref.corpora.losses import DOCUMENT_ATTRIBUTES, MENTION_ATTRIBUTES, Keeps, Losses
 from incoref.errors import FormatError
@@ -31,8 +42,14 @@ COLUMNS = (
 )
 NON_REFERRING = "non-referring"
 """Attribute of a document: the markables that don't refer, each as first token, end, fields (``3:5:EntityID=…``)."""
+SPLIT_ANTECEDENT = "ElementOf"
+"""Attribute of a mention that is one of several antecedents of a plural: the plural's entity."""
 
-_ENTITY, _MARKABLE, _TYPE, _PSEUDO = "EntityID", "MarkableID", "Type", "Pseudo"
+MARKABLE = "MarkableID"
+"""Attribute of a mention: its id."""
+
+_ENTITY, _TYPE, _PSEUDO = "EntityID", "Type", "-Pseudo"
+_CROSSING = "mentions that cross another, which these brackets can't express (left out)"
 _OWN_FIELDS = frozenset({"entityid", "markableid", "type"})
 _MADE_UP = "markable_new"
 """How ids begin that the writer makes for mentions without one; they are none of the mention's attributes."""
@@ -40,7 +57,6 @@ _AGAIN = frozenset({"EntityID", "Markable"})
 """How a field begins that a markable has had already."""
 _BREAKING = re.compile(r"[()|@\s]")
 _UNSAFE = re.compile(r"[()|@\s%]")
-_MARKABLE_FIELD = re.compile(r"MarkableID=([^|]+)")
 _STORED = re.compile(r"(\d{1,9}):(\d{1,9}):([^()\s]+)")
 
 
@@ -57,6 +73,7 @@ class _Identity:
     """Reads the column IDENTITY."""
 
     numbers_run_on = True
+    speaker_holds = True
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
@@ -86,7 +103,7 @@ class _Identity:
 
     def table(self, rows: list[str], first_line: int) -> tuple[list[_ud.Column], list[str], list[_ud.Mark]]:
         width = len(self._names)
-        cells = [row.rstrip().split("\t") for row in rows]
+        cells = [row.rstrip().split("\t") if "\t" in row else row.split() for row in rows]
         if set(map(len, cells)) != {width}:
             for line, row in enumerate(cells, first_line):
                 if len(row) != width:
@@ -181,7 +198,7 @@ def _read_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
         first[9:],
         markable,
         type,
-        attributes if markable.startswith(_MADE_UP) else ((_MARKABLE, markable), *attributes),
+        attributes if markable.startswith(_MADE_UP) else ((MARKABLE, markable), *attributes),
     )
 
 
@@ -204,7 +221,7 @@ def _read_any_fields(fields: str) -> tuple[str, str, str | None, Attributes]:
         elif plain == "markableid":
             markable = value
             if not spelt.startswith(_MADE_UP):
-                attributes.append((_MARKABLE, value))
+                attributes.append((MARKABLE, value))
         elif plain == "type":
             type = value or None
         else:
@@ -233,9 +250,10 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
     yield f"# global.columns = {' '.join(COLUMNS)}\n"
     for document in documents:
         losses.count(document, _KEEPS)
-        named = [*_brackets(document, losses), *_non_referring(document, losses)]
-        plain = [bracket._replace(closing=")") for bracket in named]
-        marks = cells(named if tangled(plain) else plain, "")
+        brackets = [*_brackets(document, losses), *_non_referring(document, losses)]
+        nested = without_crossing(brackets)
+        losses.add(_CROSSING, len(brackets) - len(nested))
+        marks = cells(nested, "", closing_first=True)
         headers = {name: value for name, value in document.attributes if name.startswith("global.")}
         headers.pop("global.columns", None)
         rest = tuple(pair for pair in document.attributes if pair[0] != NON_REFERRING)
@@ -244,21 +262,21 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
 
 def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
     """The mentions, each with a markable's id of its own."""
-    given = {value for mention in document.mentions for name, value in mention.attributes if name == _MARKABLE}
+    given = {value for mention in document.mentions for name, value in mention.attributes if name == MARKABLE}
     fresh = (name for number in count(1) if (name := f"{_MADE_UP}_{number}") not in given)
     used: set[str] = set()
     spelt: dict[tuple[str | None, Attributes], tuple[str, frozenset[str]]] = {}
     for entity in document.entities:
         id = f"{entity.id}_" if entity.id.endswith(_PSEUDO) or not entity.id else entity.id
         losses.add("entity ids that had to be changed", int(id != entity.id))
-        opening = f"({_ENTITY}={percent_encoded(id, _BREAKING)}|{_MARKABLE}="
+        opening = f"({_ENTITY}={percent_encoded(id, _BREAKING)}|{MARKABLE}="
         for mention in entity.mentions:
             markable, others = _without_markable(mention.attributes)
             if markable and markable not in used:
                 used.add(markable)
                 name = _spelt_id(markable)
             else:
-                losses.add(MENTION_ATTRIBUTES, int(bool(markable)), [_MARKABLE])
+                losses.add(MENTION_ATTRIBUTES, int(bool(markable)), [MARKABLE])
                 name = next(fresh)
             key = (mention.type, others)
             fields, lost = known if (known := spelt.get(key)) else spelt.setdefault(key, _spell(*key))
@@ -267,7 +285,7 @@ def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
             if mention.type == "":
                 losses.add("types of mentions")
             for first, end in parts_of(mention):
-                yield make_bracket((first, end, f"{opening}{name}{fields}", f"{name})"))
+                yield make_bracket((first, end, f"{opening}{name}{fields}", ")"))
 
 
 def _spelt_id(markable: str) -> str:
@@ -279,10 +297,10 @@ def _spelt_id(markable: str) -> str:
 
 def _without_markable(attributes: Attributes) -> tuple[str, Attributes]:
     """A markable's id, if there is one, and the other attributes."""
-    if attributes and attributes[0][0] == _MARKABLE:
+    if attributes and attributes[0][0] == MARKABLE:
         return attributes[0][1], attributes[1:]
     named = dict(attributes)
-    return named.pop(_MARKABLE, ""), tuple(named.items())
+    return named.pop(MARKABLE, ""), tuple(named.items())
 
 
 def _spell(type: str | None, attributes: Attributes) -> tuple[str, frozenset[str]]:
@@ -303,8 +321,7 @@ def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
         if found is None or not int(found[1]) < int(found[2]) <= len(document.tokens):
             losses.add(DOCUMENT_ATTRIBUTES, 1, [NON_REFERRING])
         else:
-            markable = _MARKABLE_FIELD.search(found[3])
-            yield Bracket(int(found[1]), int(found[2]), f"({found[3]}", f"{markable[1] if markable else ''})")
+            yield Bracket(int(found[1]), int(found[2]), f"({found[3]}", ")")
 
 
 def _fields(entity: str, type: str | None, attributes: Attributes) -> str:

@@ -1,36 +1,157 @@
 """Files in and out: decoded text with its faults placed, a directory's files in order, and all-or-nothing writing.
 
-Knows no format and no document.
+Files compressed by gzip or zstd are read like any others. Knows no document, and of formats only that mail itself
+says how it is encoded.
 """
 
 from __future__ import annotations
 
+import errno
+import gzip
+import importlib
+import io
 import os
 import shutil
+import stat
+import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
-from incoref.errors import FormatError, IncorefError
+from incoref.corpora import mail
+from incoref.errors import FormatError, IncorefError, MissingExtra
+
+UTF8 = "utf-8"
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_UNFINISHED = ".incoref-"
+"""How names of files begin that are not complete yet; short, for the name of the file may be as long as can be."""
+
+_HEAD = 4096
+"""How many bytes tell how a file is encoded."""
+_OF_WINDOWS = frozenset(range(0x80, 0xA0))
+"""Bytes that are letters and quotation marks in Windows' encoding and nothing in Latin-1."""
 
 
-def read_text(path: Path) -> str:
-    """The file's text with ``\\n`` line ends and no byte order mark; an empty file or invalid UTF-8 is an error."""
+def read_text(path: Path, encoding: str = UTF8) -> str:
+    """The file's text with ``\\n`` line ends and no byte order mark; no text, or a wrong encoding, is an error."""
+    _check_name(path)
     try:
         data = path.read_bytes()
     except OSError as error:
         raise IncorefError(f"{path}: {error.strerror or error}") from error
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError(
-            f"not valid UTF-8 (byte 0x{data[error.start]:02x}); convert the file to UTF-8 first", path=path, line=line
-        ) from error
+    text = decoded(decompressed(data, path), path, encoding)
     if not text.strip():
         raise FormatError("the file is empty", path=path)
+    return with_usual_line_ends(text)
+
+
+def with_usual_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def decompressed(data: bytes, path: Path | str) -> bytes:
+    """What was compressed by gzip or zstd; anything else as it is."""
+    if not data.startswith((_GZIP, _ZSTD)):
+        return data
+    try:
+        if data.startswith(_GZIP):
+            return gzip.decompress(data)
+        return _from_zstd(data)
+    except (OSError, EOFError, zlib.error) as error:
+        kind = "gzip" if data.startswith(_GZIP) else "zstd"
+        raise FormatError(f"compressed by {kind}, but damaged or cut off: {error}", path=path) from error
+
+
+def _from_zstd(data: bytes) -> bytes:
+    """By Python itself from 3.14 on, by the package zstandard before."""
+    if sys.version_info >= (3, 14):
+        zstd = importlib.import_module("compression.zstd")
+        try:
+            return bytes(zstd.decompress(data))
+        except zstd.ZstdError as error:
+            raise EOFError(str(error)) from error
+    try:
+        import zstandard
+    except ImportError as error:
+        raise MissingExtra("zstandard", "zstd", "Reading a file compressed by zstd") from error
+    try:
+        found = []
+        while data:
+            frame = zstandard.ZstdDecompressor().decompressobj()
+            found.append(frame.decompress(data))
+            if not frame.eof:
+                raise EOFError("its end is missing")
+            data = frame.unused_data
+        return b"".join(found)
+    except zstandard.ZstdError as error:
+        raise EOFError(str(error)) from error
+
+
+def decoded(data: bytes, path: Path | str, encoding: str = UTF8, line: int = 1) -> str:
+    """The text of bytes, without a byte order mark; ``line`` is that of the first."""
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
+        return _from_utf8(data, path, line)
+    check_encoding(encoding)
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeError as error:
+        at = error.start if isinstance(error, UnicodeDecodeError) else 0
+        raise FormatError(f"not {encoding} at byte {at}: {error}", path=path) from error
+
+
+def check_encoding(name: str) -> None:
+    try:
+        b" ".decode(name, "replace")  # of no bytes at all, Python would not look the name up
+    except LookupError as error:
+        raise IncorefError(
+            f"there is no encoding {name!r}; usual ones are utf-8, utf-16, latin-1 and cp1252"
+        ) from error
+
+
+def _from_utf8(data: bytes, path: Path | str, line: int) -> str:
+    wide = _wide(data)
+    if wide is not None:
+        raise FormatError(f"this is UTF-16, not UTF-8: {_way_out(wide)}", path=path, line=line)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if mail.fits(data[:_HEAD].decode("latin-1")):
+            # A message says itself how it is encoded, and may have parts in several encodings.
+            return data.decode("utf-8", "surrogateescape")
+        line += data.count(b"\n", 0, error.start)
+        high = {byte for byte in data if byte >= 0x80}
+        likely = "cp1252" if high & _OF_WINDOWS else "latin-1"
+        fault = f"not UTF-8 at byte {error.start} (0x{data[error.start]:02x}), perhaps {likely}: {_way_out(likely)}"
+        raise FormatError(fault, path=path, line=line) from error
+
+
+def _way_out(encoding: str) -> str:
+    for_iconv = {"latin-1": "ISO-8859-1", "utf-16-le": "UTF-16LE", "utf-16-be": "UTF-16BE"}.get(encoding, encoding)
+    return f"--encoding {encoding} reads it (resolve, stream, convert), or: iconv -f {for_iconv.upper()} -t UTF-8"
+
+
+def _wide(data: bytes) -> str | None:
+    """The encoding of characters of two bytes, known by their mark or because every other byte is zero; or none."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    head = data[: _HEAD - _HEAD % 2]
+    half = len(head) // 2
+    for name, zeros, others in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if half >= 4 and zeros.count(0) > 0.7 * half and others.count(0) < 0.1 * half:
+            return name
+    return None
+
+
+def is_directory(path: Path) -> bool:
+    """Whether a directory is there; a name that no file can have names none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def files_in(directory: Path, wanted: Callable[[Path], bool]) -> list[Path]:
@@ -57,39 +178,185 @@ def _faults_of_files(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, pieces: Iterable[str]) -> None:
-    """Write all pieces or nothing: a temporary file beside the target takes its place only when complete."""
-    with _faults_of_files(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(descriptor)
-    unfinished = Path(name)
-    try:
+    """Write all pieces or nothing: what is complete takes the place of the file, with its rights and its links.
+
+    What is no ordinary file, such as a pipe or a device, is written to once everything is there.
+    """
+
+    def write(file: BinaryIO) -> None:
+        for piece in pieces:
+            with _faults_of_files(path):
+                file.write(piece.encode())
+
+    _write(path, write)
+
+
+def write_data(path: Path, data: bytes) -> None:
+    """Write bytes as ``write_file`` writes text."""
+
+    def write(file: BinaryIO) -> None:
         with _faults_of_files(path):
-            with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(pieces)
-            _give_usual_rights(unfinished)
-            unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+            file.write(data)
+
+    _write(path, write)
 
 
 def write_directory(path: Path, files: Iterable[tuple[str, str]]) -> None:
     """Write named files into a directory, all or none of them; files already there keep their place."""
+    _check_name(path)
     with _faults_of_files(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        is_there = is_directory(path)
+        made = _make_directory(path.parent)
     try:
         with _faults_of_files(path):
+            # Beside a directory that is to be made; in one that is there, for nothing else may be writable.
+            workplace = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=path if is_there else path.parent))
+        try:
             names = []
             for name, content in files:
-                (workplace / name).write_text(content, encoding="utf-8", newline="\n")
+                with _faults_of_files(path / name):
+                    (workplace / name).write_text(content, encoding="utf-8", newline="\n")
                 names.append(name)
-            path.mkdir(exist_ok=True)
-            for name in names:
-                (workplace / name).replace(path / name)
-    finally:
-        shutil.rmtree(workplace)
+            targets = {name: Path(os.path.realpath(path / name)) for name in names}
+            for name, target in targets.items():
+                with _faults_of_files(path / name):
+                    _check(target)
+            with _faults_of_files(path):
+                path.mkdir(exist_ok=True)
+            for name, target in targets.items():
+                with _faults_of_files(path / name):
+                    _put(workplace / name, target)
+        finally:
+            shutil.rmtree(workplace, ignore_errors=True)
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _write(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """Have something written to a file beside the target, which takes its place when it is complete."""
+    _check_name(path)
+    if _is_written_through(path):
+        whole = io.BytesIO()
+        write(whole)
+        with _faults_of_files(path):
+            _write_through(path, whole.getvalue())
+        return
+    with _faults_of_files(path):
+        target = Path(os.path.realpath(path))
+        _check(target)
+        made = _make_directory(target.parent)
+    try:
+        with _faults_of_files(path):
+            descriptor, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=target.parent)
+        unfinished = Path(name)
+        try:
+            file = os.fdopen(descriptor, "wb")
+            try:
+                write(file)
+            finally:
+                with _faults_of_files(path):
+                    file.close()
+            with _faults_of_files(path):
+                _give_usual_rights(unfinished)
+                _put(unfinished, target)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _check_name(path: Path) -> None:
+    if "\0" in str(path):
+        raise IncorefError(f"{str(path)!r}: a file's name has no zero byte")
+
+
+def _is_written_through(path: Path) -> bool:
+    """Whether there is a pipe, a device or the like, or standard output under its name as a file."""
+    if str(path.absolute()).startswith(("/dev/", "/proc/")):
+        return True
+    with suppress(OSError):
+        mode = path.stat().st_mode
+        return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+    return False
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    # Appending: standard output, if it is a file, goes on where it is.
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+    with os.fdopen(descriptor, "wb", buffering=0) as file:
+        left = memoryview(data)
+        while left:
+            left = left[file.write(left) :]
+
+
+def _check(target: Path) -> None:
+    """Refuse, as writing in place would, a directory and a file that may not be written to."""
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _put(unfinished: Path, target: Path) -> None:
+    """Put a complete file in the place of another, whose rights it takes over."""
+    try:
+        before = target.stat()
+    except FileNotFoundError:
+        unfinished.replace(target)
+        return
+    if before.st_nlink > 1 or not _is_made_alike(unfinished, before):
+        _overwrite(target, unfinished.read_bytes())
+    else:
+        unfinished.replace(target)
+
+
+def _is_made_alike(file: Path, before: os.stat_result) -> bool:
+    """Give a file the owner and the rights that another has; false if that is not allowed."""
+    now = file.stat()
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        try:
+            os.chown(file, before.st_uid, before.st_gid)
+        except OSError:
+            return False
+    file.chmod(stat.S_IMODE(before.st_mode))
+    return True
+
+
+def _overwrite(target: Path, data: bytes) -> None:
+    """Write into a file that has other names too. The room is taken first: nothing changes if there is too little."""
+    with target.open("r+b") as file:
+        size = os.fstat(file.fileno()).st_size
+        if hasattr(os, "posix_fallocate") and len(data) > size:
+            try:
+                os.posix_fallocate(file.fileno(), 0, len(data))
+            except OSError:
+                file.truncate(size)
+                raise
+        file.write(data)
+        file.truncate()
+
+
+def _make_directory(path: Path) -> list[Path]:
+    """Make a directory, and say which ones were made for it, the innermost first."""
+    missing = []
+    for directory in (path, *path.parents):
+        if directory.exists():
+            break
+        missing.append(directory)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        _remove_empty(missing)
+        raise
+    return missing
+
+
+def _remove_empty(made: list[Path]) -> None:
+    for directory in made:
+        with suppress(OSError):
+            directory.rmdir()
 
 
 def _give_usual_rights(path: Path) -> None:

@@ -1,59 +1,33 @@
-"""Text without annotation: a file of it, or JSON lines with ``text`` and perhaps ``speaker`` and ``id``.
+"""Text without annotation: a file of it, or JSON objects with ``text`` and perhaps ``speaker``, ``document``, ``id``.
 
-In JSON lines, lines with a speaker are the turns of one document, lines without are documents of their own, and lines
-of one ``id`` belong together in either case. Words and sentences come from :mod:`incoref.text`.
+Objects, one a line or in a list, with a speaker are the turns of one document; those without are documents of their
+own; those of one ``document`` belong together in either case. So do those of one ``id``, but where every turn has a
+speaker and another id, ids are those of turns. Words and sentences come from :mod:`incoref.text`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from incoref.corpora._json import Object, described, items, values
 from incoref.corpora.jsonlines import objects
 from incoref.corpora.losses import SPACING, Keeps, Losses
+from incoref.corpora.turns import TURN_GAP, Conversation, Turn, from_turns, stem
 from incoref.errors import FormatError
-from incoref.text import split
-from incoref.types import Attributes, Document, Sentence
-
-TURN_GAP = "\n"
-"""What stands between two turns in the document's text."""
+from incoref.types import Document
 
 SEGMENTATION = "documents' division into sentences and words"
-_TURN_KEYS = frozenset({"text", "speaker", "id"})
+_TURN_KEYS = frozenset({"text", "speaker", "id", "document"})
 _NOTHING_BUT_TEXT = Keeps(mentions=False, speakers=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What one speaker says until the next one speaks."""
-
-    text: str
-    speaker: str | None = None
-    attributes: Attributes = ()
-
-
-def from_turns(id: str, turns: Iterable[Turn]) -> Document:
-    """A document of turns, a line break apart."""
-    sentences: list[Sentence] = []
-    texts = []
-    at = 0
-    for turn in turns:
-        sentences += [
-            replace(sentence, speaker=turn.speaker, attributes=sentence.attributes + turn.attributes)
-            for sentence in split(turn.text, at)
-        ]
-        texts.append(turn.text)
-        at += len(turn.text) + len(TURN_GAP)
-    return Document(id, TURN_GAP.join(texts), tuple(sentences))
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
     """The one document of a file's text, named after the file."""
-    yield from_turns(Path(path).stem, [Turn(text)])
+    yield from_turns(stem(path), [Turn(text)])
 
 
 def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
@@ -65,27 +39,53 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
         yield document.text
 
 
-def read_lines(text: str, path: Path | str) -> Iterator[Document]:
-    """The documents of JSON lines; ``path`` is for error messages and for the name of documents without an id."""
-    stem = Path(path).stem
-    lines = ((_document_id(data, stem, line), _turn(data, path, line)) for line, data in objects(text, path))
-    for id, group in groupby(lines, key=lambda pair: pair[0]):
-        yield from_turns(id, (turn for _, turn in group))
+def fits(value: Any) -> bool:
+    """Whether JSON is text in objects."""
+    return any(isinstance(item, dict) and isinstance(item.get("text"), str) for item in items(value)[:20])
 
 
-def _document_id(data: dict[str, Any], stem: str, line: int) -> str:
-    if data.get("id") is not None:
-        return str(data["id"])
+def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
+    """The conversations of JSON; ``path`` is for error messages and for the name of those without an id."""
+    given = list(_objects(text, path))
+    ids_of_turns = _has_ids_of_turns([data for _, data in given])
+    named = ((_document_id(data, stem(path), line, ids_of_turns), data, line) for line, data in given)
+    for id, group in groupby(named, key=lambda one: one[0]):
+        yield Conversation(id, [_turn(data, path, line, ids_of_turns) for _, data, line in group])
+
+
+def _objects(text: str, path: Path | str) -> Iterator[tuple[int, Object]]:
+    """Objects with the numbers of their lines, or with their own numbers where they are in a list or alone."""
+    if text.lstrip().startswith("[") or "\n" not in text.strip() or not text.split("\n", 1)[0].rstrip().endswith("}"):
+        whole = [item for value in values(text, path) for item in items(value)]
+        for number, data in enumerate(whole, 1):
+            if not isinstance(data, dict):
+                raise FormatError(f"expected objects, found {described(data)}", path=path)
+            yield number, data
+    else:
+        yield from objects(text, path)
+
+
+def _has_ids_of_turns(given: list[Object]) -> bool:
+    """Whether ids are of turns: every turn has a speaker and an id of its own, and nothing else names documents."""
+    ids = {str(data["id"]) for data in given if data.get("id") is not None and isinstance(data.get("speaker"), str)}
+    return len(ids) == len(given) and not any("document" in data for data in given)
+
+
+def _document_id(data: Object, stem: str, line: int, ids_of_turns: bool) -> str:
+    id = data.get("document", None if ids_of_turns else data.get("id"))
+    if id is not None:
+        return str(id)
     return stem if "speaker" in data else f"{stem}-{line}"
 
 
-def _turn(data: dict[str, Any], path: Path | str, line: int) -> Turn:
+def _turn(data: Object, path: Path | str, line: int, ids_of_turns: bool) -> Turn:
     text, speaker = data.get("text"), data.get("speaker")
     if not isinstance(text, str):
         raise FormatError("'text' is missing or no string", path=path, line=line)
     if speaker is not None and not isinstance(speaker, str):
         raise FormatError("'speaker' is no string", path=path, line=line)
-    extra = tuple((name, str(value)) for name, value in data.items() if name not in _TURN_KEYS)
+    dropped = _TURN_KEYS - {"id"} if ids_of_turns or "document" in data else _TURN_KEYS
+    extra = tuple((name, str(value)) for name, value in data.items() if name not in dropped)
     return Turn(text, speaker, extra)
 
 
@@ -100,10 +100,10 @@ def write_lines(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
         for speaker, group in groupby(document.sentences, key=lambda sentence: sentence.speaker):
             turn = list(group)
             start, end = turn[0].start, turn[-1].end
-            lines.append({"id": document.id, "speaker": speaker, "text": document.text[start:end]})
+            lines.append({"document": document.id, "speaker": speaker, "text": document.text[start:end]})
             if document.text[at:start] != (TURN_GAP if at else ""):
                 losses.add(SPACING)
             at = end
         if not lines:
-            lines.append({"id": document.id, "text": document.text})
+            lines.append({"document": document.id, "text": document.text})
         yield from (json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

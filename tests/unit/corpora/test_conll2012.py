@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from incoref.corpora import litbank
+from incoref.corpora import guess, litbank
 from incoref.corpora.conll2012 import read, write
 from incoref.corpora.losses import Losses
 from incoref.errors import FormatError
@@ -115,7 +115,7 @@ def test_ids_that_are_no_numbers_are_replaced_and_reported() -> None:
         (rows("(1)|"), 2, "unknown bracket '|'"),
         (rows("()"), 2, "unknown bracket '()'"),
         (rows("*"), 2, "unknown bracket '*'"),
-        ("doc\t0\t0\ta", 2, "too few columns"),
+        ("doc\t0\t0\ta", 2, "no column holds coreference"),
         ("doc", 2, "too few columns"),
         (rows("-") + "\ndoc\t0\t1\tb\tNN\t-", 3, "6 columns where the sentence has 5"),
     ],
@@ -134,7 +134,7 @@ def test_errors_say_where(body: str, line: int, fault: str) -> None:
         ("#begin document (a); part 000\n" + rows("-"), 1),
         ("#begin document (a); part 000\n#begin document (b); part 000\n", 2),
         ("#end document\n", 1),
-        (rows("-"), 1),
+        (rows("-") + "\n#begin document (a); part 000\n#end document\n", 1),
         ("#begin document a\n#end document\n", 1),
     ],
 )
@@ -142,6 +142,42 @@ def test_documents_begin_and_end(text: str, line: int) -> None:
     with pytest.raises(FormatError) as caught:
         list(read(text, "file"))
     assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Anna (1)\nmet -\nher (2|(1)\nbrother 2)\n",
+        "0 Anna (1)\n1 met -\n2 her (2|(1)\n3 brother 2)\n",
+        "Anna\tNNP\t(1)\nmet\tVBD\t_\nher\tPRP$\t(2(1)\nbrother\tNN\t2)\n",
+        "doc 0 Anna (1)\ndoc 1 met -\ndoc 2 her (2|(1)\ndoc 3 brother 2)\n",
+        "doc 1 Anna NNP (PERSON) (1)\ndoc 1 met VBD * -\ndoc 1 her PRP$ * (2|(1)\ndoc 1 brother NN * 2)\n",
+        "doc 0 0 Anna (1) x\ndoc 0 1 met - x\ndoc 0 2 her (2|(1) x\ndoc 0 3 brother 2) x\n",
+        "Anna (1) B-PER\nmet * O\nher (2|(1) O\nbrother 2) O\n",
+    ],
+)
+@pytest.mark.parametrize("with_header", [True, False])
+def test_word_and_coreference_are_found_by_content(table: str, with_header: bool) -> None:
+    text = f"#begin document (doc); part 000\n{table}#end document\n" if with_header else table
+    (document,) = read(text, "doc.conll")
+    assert document.id == "doc"
+    assert document.text == "Anna met her brother"
+    assert spans(document) == {"1": [(0, 1), (2, 3)], "2": [(2, 4)]}
+
+
+def test_a_table_without_header_is_recognised() -> None:
+    for table in ("Anna (1)\nslept -\n\nShe (1)\nwoke -\n", "1\tAnna\t(1)\n2\tslept\t_\n\n1\tShe\t(1)\n"):
+        assert guess(table, "x").name == "conll-2012"
+    assert guess("Anna left (1)\nand slept\n", "x").name == "text"
+
+
+def test_one_span_in_two_entities() -> None:
+    document = document_of(rows("(1|(2", "2)|1)", "(1)|(2)"))
+    assert spans(document) == {"1": [(0, 2), (2, 3)], "2": [(0, 2), (2, 3)]}
+    losses = Losses()
+    (back,) = read("".join(write([document], losses)), "file")
+    assert spans(back) == spans(document)
+    assert not losses.report()
 
 
 def test_litbank_has_no_mark_where_nothing_refers() -> None:

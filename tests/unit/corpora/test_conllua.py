@@ -44,6 +44,24 @@ def dialogue() -> str:
     )
 
 
+def aligned(text: str) -> str:
+    """The file with the columns of each sentence aligned by spaces, as CODI-CRAC is distributed."""
+    blocks = []
+    for block in text.split("\n\n"):
+        lines = block.split("\n")
+        rows = [line.split("\t") for line in lines if "\t" in line]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        blocks.append(
+            "\n".join(
+                "  ".join(cell.ljust(width) for cell, width in zip(line.split("\t"), widths, strict=True))
+                if "\t" in line
+                else line
+                for line in lines
+            )
+        )
+    return "\n\n".join(blocks)
+
+
 def spans(document: Document) -> dict[str, list[tuple[int, int]]]:
     return {entity.id: [mention.tokens for mention in entity.mentions] for entity in document.entities}
 
@@ -88,15 +106,48 @@ def test_words_may_be_numbered_by_sentence() -> None:
     assert list(read(by_sentence, "file")) == list(read(dialogue(), "file"))
 
 
-def test_crossing_mentions_name_their_ends() -> None:
+def test_columns_aligned_by_spaces() -> None:
+    text = aligned(dialogue())
+    assert "\t" not in text
+    assert list(read(text, "file")) == list(read(dialogue(), "file"))
+    assert corpora.guess(text, "file.txt").name == "conllua"
+    without_columns = text.split("\n", 1)[1]
+    assert corpora.guess(without_columns, "file.txt").name == "conllua"
+
+
+def test_a_speaker_holds_until_the_next_one() -> None:
+    words = [row(number, "word") for number in (1, 2, 3, 4, 5, 1)]
+    turns = ["", "# speaker = M\n", "", "# speaker = S\n", "# speaker\n", "# newdoc id = second\n"]
+    documents = list(read(COLUMNS + "\n".join(turn + word for turn, word in zip(turns, words, strict=True)), "file"))
+    speakers = [[sentence.speaker for sentence in document.sentences] for document in documents]
+    assert speakers == [[None, "M", "M", "S", None], [None]]
+    assert list(read("".join(write(documents, Losses())), "file")) == documents
+
+
+def test_ends_come_first_and_have_no_name() -> None:
+    (document,) = read(dialogue(), "file")
+    text = "".join(write([document], Losses()))
+    assert "\t)" + opened("2", 2, "|Min=4|SemType=dn") + ")\t" in text
+
+
+def test_no_cell_contains_white_space() -> None:
+    """Programs that read CONLL-UA split rows at any white space."""
+    lines = "1\t1 000\tone thousand\tNUM\t_\t_\t_\t_\t_\tNote=two words\n"
+    losses = Losses()
+    text = "".join(write(conllu.read(lines, "file"), losses))
+    rows = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert [line.split() for line in rows] == [line.split("\t") for line in rows]
+    assert [loss.count for loss in losses.report()] == [2, 1]
+
+
+def test_crossing_mentions_are_left_out_and_reported() -> None:
     text = COLUMNS + row(1, "a", opened("1", 1)) + row(2, "b", opened("2", 2)) + row(3, "c", "markable_1)")
     (document,) = read(text + row(4, "d", "markable_2)"), "file")
     assert spans(document) == {"1": [(0, 3)], "2": [(1, 4)]}
     losses = Losses()
-    again = "".join(write([document], losses))
-    assert "\tmarkable_1)\t" in again
-    assert list(read(again, "file")) == [document]
-    assert not losses.report()
+    (again,) = read("".join(write([document], losses)), "file")
+    assert spans(again) == {"1": [(0, 3)]}
+    assert [(loss.count, "cross" in loss.what) for loss in losses.report()] == [(1, True)]
 
 
 def test_a_markable_in_two_places_is_one_mention() -> None:

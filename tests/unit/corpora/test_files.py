@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from incoref import corpora
-from incoref.errors import FormatError, IncorefError
+from incoref.errors import FormatError, IncorefError, MissingExtra
 from incoref.types import Document
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "formats"
@@ -131,6 +137,189 @@ def test_a_file_can_be_converted_in_place(tmp_path: Path) -> None:
     file.write_bytes((EXAMPLES / "ferry.conllu").read_bytes())
     corpora.write(corpora.read(file), file)
     assert file.read_bytes() == (EXAMPLES / "ferry.conllu").read_bytes()
+
+
+def test_files_compressed_by_zstd_need_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "story.txt.zst"
+    # Two frames, one after the other, are one file.
+    packed = zstandard.ZstdCompressor().compress(b"Anna left. ") + zstandard.ZstdCompressor().compress(b"Ben ran.")
+    file.write_bytes(packed)
+    (document,) = corpora.read(file)
+    assert (document.id, document.text) == ("story", "Anna left. Ben ran.")
+    if sys.version_info < (3, 14):
+        monkeypatch.setitem(sys.modules, "zstandard", None)
+        with pytest.raises(MissingExtra, match=r"pip install 'incoref\[zstd\]'"):
+            list(corpora.read(file))
+
+
+def written(path: Path | str, text: str = "Anna left.") -> None:
+    corpora.write([Document("d", text, ())], path, "text")
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_a_file_keeps_its_rights(mode: int, tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    file.write_text("before", encoding="utf-8")
+    file.chmod(mode)
+    written(file)
+    assert file.read_text(encoding="utf-8") == "Anna left."
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+    corpora.write([Document("out", "Ben came.", ())], f"{tmp_path}/", "text")
+    assert file.read_text(encoding="utf-8") == "Ben came."
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target = tmp_path / "elsewhere" / "target.txt"
+    target.write_text("before, and longer than what follows", encoding="utf-8")
+    soft, hard, dangling = tmp_path / "soft.txt", tmp_path / "hard.txt", tmp_path / "dangling.txt"
+    soft.symlink_to(target)
+    hard.hardlink_to(target)
+    dangling.symlink_to(tmp_path / "elsewhere" / "new.txt")
+    for link, text in ((soft, "One."), (hard, "Two, which is longer than the text before it was, by a lot.")):
+        written(link, text)
+        assert target.read_text(encoding="utf-8") == text
+        assert hard.samefile(target)
+        assert soft.is_symlink()
+    written(dangling, "New.")
+    assert dangling.is_symlink()
+    assert (tmp_path / "elsewhere" / "new.txt").read_text(encoding="utf-8") == "New."
+    corpora.write([Document("hard", "Three.", ())], f"{tmp_path}/", "text")
+    assert target.read_text(encoding="utf-8") == "Three."
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    written(pipe, "Anna left. " * 20_000)
+    reader.join()
+    assert received == ["Anna left. " * 20_000]
+    assert pipe.is_fifo()
+
+
+def test_a_device_stays_a_device() -> None:
+    written("/dev/null")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(IncorefError, match="/dev/full: No space left"):
+        written("/dev/full")
+
+
+@pytest.mark.parametrize("length", [240, 250, 255])
+def test_names_may_be_as_long_as_the_disk_allows(length: int, tmp_path: Path) -> None:
+    file = tmp_path / f"{'x' * (length - 4)}.txt"
+    written(file)
+    assert file.read_text(encoding="utf-8") == "Anna left."
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "zero\0byte", "x" * 300 + "/out.txt"])
+def test_names_that_no_file_can_have(name: str, tmp_path: Path) -> None:
+    with pytest.raises(IncorefError):
+        written(tmp_path / name)
+    with pytest.raises(IncorefError):
+        written(f"{tmp_path}/new/{name}/")
+    with pytest.raises(IncorefError):
+        list(corpora.read(tmp_path / name))
+    with pytest.raises(IncorefError):
+        corpora.write(
+            [Document(name.replace("\0", ""), "x", ()), Document("y" * 300, "y", ())], f"{tmp_path}/many/", "text"
+        )
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_in_the_way(tmp_path: Path) -> None:
+    (tmp_path / "out" / "b.txt").mkdir(parents=True)
+    (tmp_path / "out" / "a.txt").write_text("as it was", encoding="utf-8")
+    (tmp_path / "file").touch()
+    with pytest.raises(IncorefError, match="Is a directory"):
+        corpora.write([Document("a", "x", ()), Document("b", "y", ())], tmp_path / "out", "text")
+    assert (tmp_path / "out" / "a.txt").read_text(encoding="utf-8") == "as it was"
+    for target in (tmp_path / "file" / "out.txt", f"{tmp_path}/file/"):
+        with pytest.raises(IncorefError, match=r"Not a directory|File exists"):
+            written(target)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "b.txt", "file", "out"]
+
+
+NOT_ROOT = """
+import os, sys
+from incoref import corpora
+from incoref.errors import IncorefError
+from incoref.types import Document
+os.setuid(65534)
+for path in sys.argv[1:]:
+    try:
+        corpora.write([Document("d", "Anna left.", ())], path, "text")
+        print("written")
+    except IncorefError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can become somebody else")
+def test_folders_and_files_that_may_not_be_written_to() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "mine.txt").write_text("as it was", encoding="utf-8")
+        (folder / "mine.txt").chmod(0o444)
+        (folder / "open").mkdir()
+        (folder / "open").chmod(0o777)
+        (folder / "open" / "mine.txt").write_text("as it was", encoding="utf-8")
+        (folder / "open" / "shared.txt").write_text("as it was", encoding="utf-8")
+        (folder / "open" / "shared.txt").chmod(0o666)
+        targets = ["new.txt", "mine.txt", "many/", "open/mine.txt", "open/shared.txt", "open/"]
+        done = subprocess.run(
+            [sys.executable, "-c", NOT_ROOT, *(f"{folder}/{target}" for target in targets)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.stdout.splitlines() == [
+            f"{folder}/new.txt: Permission denied",
+            f"{folder}/mine.txt: Permission denied",
+            f"{folder}/many: Permission denied",
+            f"{folder}/open/mine.txt: Permission denied",
+            "written",
+            "written",
+        ], done.stderr
+        shared = (folder / "open" / "shared.txt").stat()
+        assert (shared.st_uid, stat.S_IMODE(shared.st_mode)) == (0, 0o666)
+        assert (folder / "open" / "shared.txt").read_text(encoding="utf-8") == "Anna left."
+        assert (folder / "mine.txt").read_text(encoding="utf-8") == "as it was"
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+from incoref import corpora
+from incoref.errors import IncorefError
+from incoref.types import Document
+for name in ("new.txt", "old.txt", "hard.txt", "many/"):
+    try:
+        corpora.write([Document("d", "Anna left. " * 500_000, ())], f"{sys.argv[1]}/{name}", "text")
+    except IncorefError as error:
+        print(error)
+print(sorted(path.name for path in Path(sys.argv[1]).rglob("*")))
+"""
+
+
+def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    """A file that may not grow beyond a limit is as good as a disk of that size."""
+    for name in ("old.txt", "other.txt"):
+        (tmp_path / name).write_text("as it was", encoding="utf-8")
+    (tmp_path / "hard.txt").hardlink_to(tmp_path / "other.txt")
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    *faults, names = done.stdout.splitlines()
+    assert len(faults) == 4, done.stderr
+    assert all("File too large" in fault for fault in faults)
+    assert names == "['hard.txt', 'old.txt', 'other.txt']"
+    assert {path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == {"as it was"}
 
 
 def test_files_get_the_usual_rights(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from incoref import corpora
-from incoref.corpora import brat, plain, transcripts
+from incoref.corpora import brat, plain, subtitles, transcripts, turns
 from incoref.corpora.losses import Losses
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
@@ -26,7 +26,23 @@ def said(document: Document) -> list[tuple[str | None, str]]:
     return [(sentence.speaker, document.text[sentence.start : sentence.end]) for sentence in document.sentences]
 
 
-@pytest.mark.parametrize("file", ["meeting.txt", "meeting.srt", "meeting.vtt", "turns.jsonl"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "discord.json",
+        "mail.eml",
+        "mail.mbox",
+        "meeting.ass",
+        "meeting.srt",
+        "meeting.txt",
+        "meeting.vtt",
+        "messages.json",
+        "slack.json",
+        "turns.jsonl",
+        "whatsapp.txt",
+        "whisper.json",
+    ],
+)
 def test_examples_are_the_same_meeting(file: str) -> None:
     (document,) = corpora.read(EXAMPLES / file)
     assert [(str(speaker).title(), text) for speaker, text in said(document)] == MEETING
@@ -49,14 +65,14 @@ def test_text_is_kept_as_it_is() -> None:
 
 def test_lines_without_speakers_are_documents_unless_an_id_joins_them() -> None:
     lines = '{"text": "One."}\n{"text": "Two."}\n{"id": "x", "text": "Three."}\n{"id": "x", "text": "Four."}\n'
-    documents = list(plain.read_lines(lines, "file.jsonl"))
+    documents = list(turns.documents(plain.conversations(lines, "file.jsonl")))
     assert [(d.id, d.text) for d in documents] == [("file-1", "One."), ("file-2", "Two."), ("x", "Three.\nFour.")]
 
 
 @pytest.mark.parametrize("line", ['{"text": 1}', '{"speaker": "Ann"}', '{"text": "a", "speaker": 1}'])
 def test_errors_in_lines(line: str) -> None:
     with pytest.raises(FormatError) as caught:
-        list(plain.read_lines(f'{{"text": "a"}}\n{line}', "file"))
+        list(plain.conversations(f'{{"text": "a"}}\n{line}', "file"))
     assert caught.value.line == 2
 
 
@@ -78,13 +94,15 @@ def test_labels(line: str, label: tuple[str, str] | None) -> None:
 
 
 def test_lines_without_a_label_go_on() -> None:
-    (document,) = transcripts.read("A preface.\nAnn: I saw\nhim.\n\nAnn: Then he left.\nBob: Who?\n", "file")
+    (document,) = turns.documents(
+        transcripts.conversations("A preface.\nAnn: I saw\nhim.\n\nAnn: Then he left.\nBob: Who?\n", "file")
+    )
     assert said(document) == [(None, "A preface."), ("Ann", "I saw him."), ("Ann", "Then he left."), ("Bob", "Who?")]
 
 
 def test_a_transcript_needs_a_speaker() -> None:
     with pytest.raises(FormatError, match="Name: text"):
-        list(transcripts.read("nobody said this\n", "file"))
+        list(transcripts.conversations("nobody said this\n", "file"))
 
 
 def test_mark_up_dashes_and_voices_in_subtitles() -> None:
@@ -96,7 +114,7 @@ def test_mark_up_dashes_and_voices_in_subtitles() -> None:
     text = "".join(
         f"{n}\n00:00:0{n},000 --> 00:00:0{n},900\n" + "\n".join(cue) + "\n\n" for n, cue in enumerate(cues, 1)
     )
-    (document,) = transcripts.read_subtitles(text, "file")
+    (document,) = turns.documents(subtitles.conversations(text, "file"))
     assert said(document) == [
         (None, "Who's there?"),
         (None, "It's me & him."),
@@ -116,7 +134,7 @@ def test_mark_up_dashes_and_voices_in_subtitles() -> None:
 )
 def test_errors_in_subtitles(text: str, line: int | None) -> None:
     with pytest.raises(FormatError) as caught:
-        list(transcripts.read_subtitles(text, "file"))
+        list(subtitles.conversations(text, "file"))
     assert caught.value.line == line
 
 

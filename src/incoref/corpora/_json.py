@@ -1,0 +1,138 @@
+"""JSON in files, whole or a value a line, and the conversations in it: shared by the formats that are JSON.
+
+Knows no format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from incoref.corpora.turns import Conversation, Turn, stem
+from incoref.errors import FormatError
+
+Object = dict[str, Any]
+
+_SURELY = re.compile(r'\s*(?:\[\s*)?\{\s*"')
+_PERHAPS = re.compile(r"\s*[\[{]")
+_MOST_KEYS = 8
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a text is meant as JSON, even if it is broken; a bracket alone may as well begin a time or a note."""
+    if _SURELY.match(text):
+        return True
+    if not _PERHAPS.match(text):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def first_value(text: str, path: Path | str) -> Any:
+    """The first value of a file, which may be all of it."""
+    return _decoded(text, path)[0]
+
+
+def values(text: str, path: Path | str) -> list[Any]:
+    """The one value that the file is, or those on its lines."""
+    value, end = _decoded(text, path)
+    if not text[end:].strip():
+        return [value]
+    return [value for _, value in lines(text, path)]
+
+
+def lines(text: str, path: Path | str) -> Iterator[tuple[int, Any]]:
+    """The values of a file, one a line, with their line numbers."""
+    for line, row in enumerate(text.split("\n"), 1):
+        if row and not row.isspace():
+            try:
+                value = json.loads(row)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(f"not JSON: {error}", path=path, line=line) from error
+            yield line, value
+
+
+def _decoded(text: str, path: Path | str) -> tuple[Any, int]:
+    start = len(text) - len(text.lstrip())
+    try:
+        return json.JSONDecoder().raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"starts like JSON but is not: {error}", path=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"starts like JSON but is not: {error}", path=path, line=1) from error
+
+
+def items(value: Any, *keys: str) -> list[Any]:
+    """What a value lists: itself, or the first of the keys that it has a list under; else the value alone."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict):
+        found = next((value[key] for key in keys if isinstance(value.get(key), list)), None)
+        if found is not None:
+            return list(found)
+    return [value]
+
+
+def groups(text: str, path: Path | str, *keys: str) -> Iterator[tuple[str, list[Object]]]:
+    """The lists of objects in a file, each a conversation with an id: of objects with such a key, or loose ones."""
+    found: list[tuple[str | None, list[Any]]] = []
+    loose: list[Any] = []
+    found_values = values(text, path)
+    if len(found_values) == 1 and isinstance(found_values[0], list):
+        found_values = found_values[0]
+    for value in found_values:
+        listed = items(value, *keys)
+        if len(listed) == 1 and listed[0] is value:
+            loose.append(value)
+        else:
+            id = value.get("id") if isinstance(value, dict) else None
+            found.append((str(id) if isinstance(id, str | int) else None, listed))
+    if loose:
+        found.append((None, loose))
+    for number, (id, objects) in enumerate(found, 1):
+        for value in objects:
+            if not isinstance(value, dict):
+                raise FormatError(f"expected objects, found {described(value)}", path=path)
+        yield stem(path) if len(found) == 1 else id or f"{stem(path)}-{number}", objects
+
+
+def spoken(conversations: Iterable[tuple[str, Iterable[Turn]]], path: Path | str) -> Iterator[Conversation]:
+    """Conversations without what has no text; a file in which nobody says anything is an error."""
+    silent = True
+    for id, turns in conversations:
+        said = [turn for turn in turns if turn.text.strip()]
+        if said:
+            silent = False
+            yield Conversation(id, said)
+    if silent:
+        raise FormatError("nobody says anything in it", path=path)
+
+
+def string(data: Object, key: str, path: Path | str) -> str:
+    """What is under a key: a string, which is empty if there is nothing."""
+    value = data.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise FormatError(f"{key!r} is no string: {described(value)}", path=path)
+    return value
+
+
+def described(value: Any) -> str:
+    """What a value is, for people who wonder why it isn't read."""
+    if isinstance(value, dict):
+        if not value:
+            return "an empty object"
+        keys = ", ".join(map(repr, list(value)[:_MOST_KEYS]))
+        return f"an object with {keys}{', …' if len(value) > _MOST_KEYS else ''}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}, the first of them {described(value[0])}" if value else "an empty list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return "a string" if isinstance(value, str) else "a number"

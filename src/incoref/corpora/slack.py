@@ -1,0 +1,97 @@
+"""Slack exports: JSON of the messages in a channel, a day a file, or what the API answers. Reading only.
+
+Names come from the profiles in the messages. Who joined, left or changed the topic is not speech.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from incoref.corpora._json import Object, groups, items, spoken, string
+from incoref.corpora.turns import Conversation, Turn
+
+NOT_MESSAGES = frozenset(
+    {
+        "canvases.json",
+        "channels.json",
+        "dms.json",
+        "file_conversations.json",
+        "groups.json",
+        "integration_logs.json",
+        "lists.json",
+        "mpims.json",
+        "users.json",
+    }
+)
+"""Files of an export that hold no messages."""
+
+_KEYS = ("messages",)
+_SPEECH = frozenset(
+    {None, "", "bot_message", "file_comment", "file_share", "me_message", "reply_broadcast", "thread_broadcast"}
+)
+_REFERENCE = re.compile(r"<([@#!])([^|<>]*)(?:\|([^<>]*))?>")
+_LINK = re.compile(r"<([a-z][a-z+.-]*:[^|<>]*)(?:\|([^<>]*))?>")
+_BOLD = re.compile(r"(?<![\w*])\*(\S|\S.{0,300}?\S)\*(?![\w*])")
+_ITALIC = re.compile(r"(?<![\w])_(\S|\S.{0,300}?\S)_(?![\w])")
+
+
+def fits(value: Any) -> bool:
+    """Whether JSON is messages of Slack."""
+    return any(
+        isinstance(item, dict) and "ts" in item and ("text" in item or item.get("type") == "message")
+        for item in items(value, *_KEYS)[:20]
+    )
+
+
+def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
+    yield from spoken(((id, _turns(messages, path)) for id, messages in groups(text, path, *_KEYS)), path)
+
+
+def _turns(messages: list[Object], path: Path | str) -> Iterator[Turn]:
+    names = _names(messages)
+    # The API answers with the last message first.
+    for message in sorted(messages, key=lambda message: str(message.get("ts", ""))):
+        if message.get("type", "message") == "message" and message.get("subtype") in _SPEECH:
+            yield Turn(_plain(string(message, "text", path), names), _speaker(message, names), _time(message))
+
+
+def _names(messages: Iterable[Object]) -> dict[str, str]:
+    """Names by the ids of users, from what messages tell of those who wrote them."""
+    found: dict[str, str] = {}
+    for message in messages:
+        user, profile = message.get("user"), message.get("user_profile")
+        if isinstance(user, str) and isinstance(profile, dict):
+            name = next((profile[key] for key in ("display_name", "real_name", "name") if profile.get(key)), None)
+            if isinstance(name, str):
+                found[user] = name
+    return found
+
+
+def _speaker(message: Object, names: dict[str, str]) -> str | None:
+    user = message.get("user")
+    if isinstance(user, str) and user in names:
+        return names[user]
+    profile = message.get("bot_profile")
+    bot = profile.get("name") if isinstance(profile, dict) else None
+    return next((name for name in (message.get("username"), bot, user) if isinstance(name, str) and name), None)
+
+
+def _time(message: Object) -> tuple[tuple[str, str], ...]:
+    return (("time", str(message["ts"])),) if message.get("ts") is not None else ()
+
+
+def _plain(text: str, names: dict[str, str]) -> str:
+    """A message without Slack's mark-up."""
+
+    def reference(found: re.Match[str]) -> str:
+        kind, id, label = found[1], found[2], found[3]
+        if kind == "!":
+            return label or "@" + id.split("^", 1)[0]
+        return kind + (label or names.get(id, id))
+
+    text = _LINK.sub(lambda found: found[2] or found[1].removeprefix("mailto:"), _REFERENCE.sub(reference, text))
+    return html.unescape(_ITALIC.sub(r"\1", _BOLD.sub(r"\1", text)))

@@ -1,0 +1,138 @@
+"""Conversations as turns: what every format of speech and writing back and forth is read into.
+
+A conversation becomes a document of sentences with speakers, or messages for a session. Knows no format and no file.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from incoref.text import split
+from incoref.types import Attributes, Document, Sentence
+
+TURN_GAP = "\n"
+"""What stands between two turns in the document's text."""
+
+COMPRESSED = (".gz", ".zst")
+
+
+class Stretch(NamedTuple):
+    """A part of a turn whose time is known."""
+
+    at: int
+    """Where it begins in the turn's text."""
+    appears: str
+    disappears: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker says until the next one speaks."""
+
+    text: str
+    speaker: str | None = None
+    attributes: Attributes = ()
+    stretches: tuple[Stretch, ...] = ()
+    """In order; the first one begins with the text. None: no time is known."""
+
+    @property
+    def id(self) -> str | None:
+        return dict(self.attributes).get("id")
+
+    @property
+    def time(self) -> str | None:
+        """When it was said, or from when to when."""
+        if self.stretches:
+            return f"{self.stretches[0].appears} --> {self.stretches[-1].disappears}"
+        return dict(self.attributes).get("time")
+
+
+class Conversation(NamedTuple):
+    """Turns that belong together."""
+
+    id: str
+    turns: list[Turn]
+
+
+class Spoken(NamedTuple):
+    """What one subtitle or one segment of a transcription says."""
+
+    text: str
+    speaker: str | None
+    """None: whoever spoke before."""
+    appears: str
+    disappears: str
+    starts_turn: bool = False
+
+
+def stem(path: Path | str) -> str:
+    """What a file's document is called: its name without how it ends."""
+    name = Path(path).name
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return Path(name).stem
+
+
+def from_turns(id: str, turns: Iterable[Turn]) -> Document:
+    """A document of turns, a line break apart."""
+    sentences: list[Sentence] = []
+    texts = []
+    at = 0
+    for turn in turns:
+        sentences += [_of_turn(sentence, turn, at) for sentence in split(turn.text, at)]
+        texts.append(turn.text)
+        at += len(turn.text) + len(TURN_GAP)
+    return Document(id, TURN_GAP.join(texts), tuple(sentences))
+
+
+def _of_turn(sentence: Sentence, turn: Turn, start: int) -> Sentence:
+    times: Attributes = ()
+    if turn.stretches:
+        starts = [stretch.at for stretch in turn.stretches]
+        first = turn.stretches[bisect_right(starts, sentence.start - start) - 1]
+        last = turn.stretches[bisect_right(starts, sentence.end - 1 - start) - 1]
+        times = (("from", first.appears), ("to", last.disappears))
+    return replace(sentence, speaker=turn.speaker, attributes=sentence.attributes + turn.attributes + times)
+
+
+def turns_of(document: Document) -> Iterator[Turn]:
+    """The turns of a document: what one speaker says in consecutive sentences."""
+    for speaker, group in groupby(document.sentences, key=lambda sentence: sentence.speaker):
+        sentences = list(group)
+        yield Turn(document.text[sentences[0].start : sentences[-1].end], speaker)
+
+
+def documents(conversations: Iterable[Conversation]) -> Iterator[Document]:
+    for id, turns in conversations:
+        yield from_turns(id, turns)
+
+
+def joined(pieces: Iterable[Spoken]) -> Iterator[Turn]:
+    """Turns of timed pieces: those of one speaker run on, so that a sentence may go through several."""
+    speaker: str | None = None
+    texts: list[str] = []
+    stretches: list[Stretch] = []
+    at = 0
+    for piece in pieces:
+        if texts and (piece.starts_turn or (piece.speaker is not None and piece.speaker != speaker)):
+            yield Turn(" ".join(texts), speaker, stretches=tuple(stretches))
+            speaker, texts, stretches, at = None, [], [], 0
+        if not texts:
+            speaker = piece.speaker
+        texts.append(piece.text)
+        stretches.append(Stretch(at, piece.appears, piece.disappears))
+        at += len(piece.text) + 1
+    if texts:
+        yield Turn(" ".join(texts), speaker, stretches=tuple(stretches))
+
+
+def clock(seconds: float) -> str:
+    """Seconds as subtitles write them: ``00:01:02.500``."""
+    milliseconds = round(1000 * seconds)
+    minutes, milliseconds = divmod(max(0, milliseconds), 60_000)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"

@@ -1,0 +1,86 @@
+"""Chats exported from WhatsApp, on Android and on iOS. Reading only.
+
+A message may have several lines. What WhatsApp itself tells (who joined, who changed the subject), and what stands
+for pictures, calls and deleted messages, is not speech.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from incoref.corpora._json import spoken
+from incoref.corpora.turns import Conversation, Turn, stem
+
+_MARKS = "\u200e\u200f\u202a\u202c\ufeff"
+"""Marks of the direction of writing, which stand before what WhatsApp itself writes."""
+
+_OWN = "\u200e"
+"""Begins a message that nobody wrote, on iOS."""
+
+_ISOLATED = re.compile("[\u2068\u2069]")
+"""Marks around names that are mentioned."""
+
+_DATE = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\.?)"
+_CLOCK = r"(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \u202f\u00a0]?[AaPp]\.?[ \u202f\u00a0]?[Mm]\.?)?)"
+_HEAD = re.compile(
+    rf"[{_MARKS}]*(?:\[(?P<ios>{_DATE}, {_CLOCK})\] |(?P<android>{_DATE},? {_CLOCK}) - )(?P<rest>.*)", re.DOTALL
+)
+_NAME = re.compile(r"(?P<name>[^:\n“”\"]{1,60}?): ?(?P<text>.*)", re.DOTALL)
+_PLACEHOLDER = re.compile(
+    r"<.*omitted>|(?:image|video|audio|sticker|document|GIF|contact card|video note) omitted|"
+    r"<attached: .*>|[^\n]*\(file attached\)|"
+    r"(?:this message was deleted|you deleted this message)(?: by admin [^\n]*)?\.?|null|"
+    r"(?:missed|silenced) (?:group )?(?:voice|video) call[^\n]*|(?:voice|video) call[,.][^\n]*|"
+    r"location: https?://\S+|live location shared|waiting for this message[^\n]*|"
+    r"messages and calls are end-to-end encrypted[^\n]*",
+    re.IGNORECASE,
+)
+_ATTACHED = re.compile(
+    rf"^[{_MARKS}]*(?:<attached: [^\n]*>|[^\n]*\(file attached\))\n|<this message was edited>", re.IGNORECASE
+)
+
+
+def fits(text: str) -> bool:
+    """Whether a text is a chat: its first line is a message or something that WhatsApp tells, and so are others."""
+    heads = [_HEAD.fullmatch(line) for line in text.split("\n", 40)[:40] if line.strip()]
+    if not heads or heads[0] is None:
+        return False
+    return any(head is not None and _NAME.fullmatch(head["rest"].strip(_MARKS)) for head in heads)
+
+
+def begins(line: str) -> bool:
+    """Whether a line is the first one of a chat."""
+    return _HEAD.fullmatch(line.rstrip("\r\n")) is not None
+
+
+def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
+    """The one conversation of a file, named after it."""
+    yield from spoken([(stem(path), _turns(text))], path)
+
+
+def _turns(text: str) -> Iterator[Turn]:
+    for time, message in _messages(text):
+        found = _NAME.fullmatch(message)
+        if found is None:
+            continue
+        said = _ATTACHED.sub("", found["text"]).strip()
+        if not said.startswith(_OWN) and not _PLACEHOLDER.fullmatch(said):
+            name = found["name"].strip(_MARKS + " ~\u202f\u00a0")
+            yield Turn(_ISOLATED.sub("", said).strip(_MARKS), name, (("time", time),))
+
+
+def _messages(text: str) -> Iterator[tuple[str, str]]:
+    """When each message was sent, and its lines."""
+    time, lines = "", list[str]()
+    for line in text.split("\n"):
+        head = _HEAD.fullmatch(line)
+        if head is None:
+            lines.append(line)
+            continue
+        if time:
+            yield time, "\n".join(lines)
+        time, lines = head["ios"] or head["android"], [head["rest"].strip(_MARKS)]
+    if time:
+        yield time, "\n".join(lines)
