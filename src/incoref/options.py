@@ -6,7 +6,8 @@ Knows no model: a client can check its options without loading one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypedDict
 
 from incoref.errors import IncorefError
 
@@ -31,8 +32,11 @@ def block_size(setting: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
-    setting: str = "sent-inc"
-    """Sentences to read at once: ``sent-inc`` is one, ``k=4`` four, ``part-inc`` as many as fit a window."""
+    setting: str | None = None
+    """Sentences to read at once: ``sent-inc`` is one, ``k=4`` four, ``part-inc`` as many as fit a window.
+
+    Defaults to what the model was trained for.
+    """
     scheme: str | None = None
     """The annotation scheme that mentions and links follow; defaults to the model's first."""
     genre: str = UNKNOWN_GENRE
@@ -52,7 +56,14 @@ class SessionOptions:
     """How many alternative entities to report per mention."""
 
     def __post_init__(self) -> None:
-        block_size(self.setting)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            allowed = str(field.type).split(" | ")
+            if ("None" if value is None else type(value).__name__) not in allowed:
+                wanted = " or ".join(_KINDS[kind] for kind in allowed)
+                raise IncorefError(f"{field.name} is {value!r:.40}; it must be {wanted}")
+        if self.setting is not None:
+            block_size(self.setting)
         if self.eviction not in EVICTION_POLICIES:
             raise IncorefError(f"no eviction policy '{self.eviction}'; choose one of {', '.join(EVICTION_POLICIES)}")
         if self.eviction == "none" and self.max_entities is not None:
@@ -65,3 +76,21 @@ class SessionOptions:
             value = getattr(self, name)
             if value is not None and value < 0:
                 raise IncorefError(f"{name} is {value}; it can't be less than 0")
+
+
+_KINDS = {"str": "a string", "int": "a whole number", "bool": "True or False", "None": "None"}
+
+
+class OptionKeywords(TypedDict, total=False):
+    """The fields of ``SessionOptions`` as keyword arguments."""
+
+    setting: str | None
+    scheme: str | None
+    genre: str
+    eviction: str
+    max_entities: int | None
+    idle: int
+    history: int | None
+    undo: int
+    trace: bool
+    runners_up: int

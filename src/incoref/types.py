@@ -1,10 +1,10 @@
-"""The values that every room of incoref hands to the next: tokens, sentences, mentions, entities, documents.
+"""The values that incoref's packages exchange: tokens, sentences, mentions, entities, documents.
 
-All are frozen. Character offsets count code points of the document's text and exclude the end, so that
+All are frozen. Character offsets are half-open ranges of code points in the document's text, so
 ``document.text[m.start:m.end] == m.text`` for tokens, sentences and mentions alike. Token ranges are half-open
-too and count tokens from the document's first. ``to_json`` and ``from_json`` are inverse to each other.
+too, numbered from the document's first token. ``to_json`` and ``from_json`` are inverses.
 
-This module knows no file format, no model and no tokeniser.
+Independent of file formats, models and tokenisers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 Attributes = tuple[tuple[str, str], ...]
-"""Fields that a format has and we give no meaning to, kept in order so that they can be written back."""
+"""Fields of a file format that incoref doesn't interpret, kept in order so that they can be written back."""
 
 Given = str | int | float | None
-"""An id or a time that the caller gives and gets back."""
+"""An id or a time supplied by the caller and returned unchanged."""
+
+
+PLUGGED: dict[str, Callable[[Any], str]] = {}
+"""What values can do with code that comes later in the package, by name: ``incoref/__init__.py`` plugs it in."""
 
 
 class Token(NamedTuple):
-    """A word. A named tuple rather than a dataclass: corpora have millions, and it is four times as quick to make."""
+    """A word. A named tuple because corpora have millions of them: four times faster to create than a dataclass."""
 
     text: str
     start: int
@@ -32,12 +36,12 @@ class Token(NamedTuple):
 
 
 _token: Callable[[tuple[str, int, int, Attributes]], Token] = partial(tuple.__new__, Token)
-"""``Token(…)`` from one tuple, three times as quick."""
+"""``Token(…)`` from a tuple, three times faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Consecutive tokens, said by one speaker if the text has speakers."""
+    """Consecutive tokens by a single speaker, if the text has speakers."""
 
     start: int
     end: int
@@ -47,6 +51,10 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def __repr__(self) -> str:
+        said_by = f" by {self.speaker}" if self.speaker else ""
+        return f"<Sentence {self.start}–{self.end}{said_by}: {_counted(len(self), 'token')}>"
 
     def to_json(self) -> dict[str, Any]:
         return _without_empty(
@@ -72,10 +80,10 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class RunnerUp:
-    """An entity that a mention was not linked to, and the probability of that choice."""
+    """An alternative that a mention was not assigned to, and its probability."""
 
     entity: str | None
-    """Its id; none stands for a new entity."""
+    """The entity's id; None means a new entity."""
     confidence: float
 
     def to_json(self) -> dict[str, Any]:
@@ -94,24 +102,27 @@ class Mention:
     end: int
     text: str
     tokens: tuple[int, int]
-    """Half-open range of token numbers in the document."""
+    """Half-open range of token indices in the document."""
     sentence: int
-    """Number of the sentence in which the mention starts."""
+    """Index of the sentence in which the mention starts."""
     entity: str
     """Id of the entity it refers to."""
     type: str | None = None
     confidence: float | None = None
-    """Probability of the clustering decision: of linking it there, or of founding a new entity."""
+    """Probability of the clustering decision: linking to this entity, or starting a new one."""
     mention_confidence: float | None = None
     """Probability that this stretch of text is a mention."""
     attributes: Attributes = ()
     new: bool | None = None
-    """Whether it founded its entity; not known of mentions that were annotated by hand."""
+    """Whether it started its entity; None for gold mentions."""
     runners_up: tuple[RunnerUp, ...] = ()
-    """Where else it might have gone, most probable first, if that was asked for."""
+    """The alternatives, most probable first, if they were requested."""
+
+    def __repr__(self) -> str:
+        return f"<Mention {_short(self.text)} {self.start}–{self.end} of entity {self.entity}>"
 
     def to_json(self) -> dict[str, Any]:
-        # Written out, and without a call for each field that is absent: corpora have hundreds of thousands.
+        # Spelled out for speed, with no call per absent field: corpora have hundreds of thousands of mentions.
         data: dict[str, Any] = {
             "start": self.start,
             "end": self.end,
@@ -155,6 +166,10 @@ class Mention:
         )
 
 
+Span = Mention | tuple[int, int]
+"""A mention, or where it starts and ends in its text."""
+
+
 _new = object.__new__
 _set_start, _set_end, _set_text, _set_tokens, _set_sentence, _set_entity = (
     getattr(Mention, name).__set__ for name in ("start", "end", "text", "tokens", "sentence", "entity")
@@ -179,7 +194,7 @@ def make_mention(
     new: bool | None = None,
     runners_up: tuple[RunnerUp, ...] = (),
 ) -> Mention:
-    """``Mention(…)``, twice as quick, for readers of corpora: a frozen class sets each field the long way round."""
+    """``Mention(…)``, twice as fast, for corpus readers: the ``__init__`` of a frozen dataclass is slow."""
     mention = _new(Mention)
     _set_start(mention, start)
     _set_end(mention, end)
@@ -198,17 +213,23 @@ def make_mention(
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Someone or something, with all its mentions in order of appearance."""
+    """A person or thing, with all its mentions in order of appearance."""
 
     id: str
     mentions: tuple[Mention, ...]
     name: str | None = None
     type: str | None = None
     speaker: str | None = None
-    """Whose "I" it is."""
+    """The speaker whose "I" refers to this entity."""
 
     def __len__(self) -> int:
         return len(self.mentions)
+
+    def __repr__(self) -> str:
+        more = len(self) - _SHOWN_MENTIONS
+        said = ", ".join(_short(mention.text) for mention in self.mentions[:_SHOWN_MENTIONS]) or "not mentioned"
+        name = "" if self.name is None else f" {_short(self.name)}"
+        return f"<Entity {self.id}{name}: {said}{f' and {more} more' if more > 0 else ''}>"
 
     def to_json(self) -> dict[str, Any]:
         return _without_empty(
@@ -232,7 +253,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Document:
-    """A text with its sentences and the entities in it, gold or predicted."""
+    """A text with its sentences and entities, gold or predicted."""
 
     id: str
     text: str
@@ -244,6 +265,22 @@ class Document:
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
         return tuple(chain.from_iterable([sentence.tokens for sentence in self.sentences]))
+
+    def __repr__(self) -> str:
+        sentences, entities = _counted(len(self.sentences), "sentence"), _counted(len(self.entities), "entity")
+        return f"<Document {_short(self.id)}: {sentences}, {_counted(len(self.tokens), 'token')}, {entities}>"
+
+    def _repr_html_(self) -> str:
+        return PLUGGED["html"](self)
+
+    @property
+    def clusters(self) -> list[list[str]]:
+        """What each entity is called, mention by mention: a quick look at who is who."""
+        return [[mention.text for mention in entity.mentions] for entity in self.entities]
+
+    def resolved_text(self) -> str:
+        """The text with pronouns replaced by the names of those whom they mean."""
+        return PLUGGED["resolved_text"](self)
 
     @property
     def mentions(self) -> Iterator[Mention]:
@@ -271,18 +308,30 @@ class Document:
         )
 
 
+_SHOWN_MENTIONS = 5
+
+
+def _short(text: str) -> str:
+    """The text in quotation marks, as far as it fits a line that holds other things."""
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what if count == 1 else what.removesuffix('y') + ('ies' if what.endswith('y') else 's')}"
+
+
 _Column = tuple[str, list[str | None]]
 
 
 def _columns(tokens: Sequence[Token]) -> list[_Column]:
-    """The tokens' attributes as a table: of each column the name, and a value for each token or None.
+    """The tokens' attributes as a table: each column has a name and one value, or None, per token.
 
-    Words of a corpus have the same attributes over and over, and an object for each would be slow. Where tokens have
-    the same attributes in another order, a name has several columns: the order in a token is that of the columns.
+    Tokens of a corpus mostly share the same attribute names, so one object per token would be slow. A token's
+    attributes have the order of the columns; if tokens order them differently, a name gets several columns.
     """
     columns: list[_Column] = []
     known: dict[tuple[str, ...], list[list[str | None]]] = {}
-    # zip's keyword "strict" would take a quarter of the time.
+    # zip's "strict" would cost a quarter of the time.
     rows = [zip(*token[3]) if token[3] else ((), ()) for token in tokens]  # noqa: B905
     for number, (names, values) in enumerate(rows):
         places = known.get(names)
@@ -294,21 +343,21 @@ def _columns(tokens: Sequence[Token]) -> list[_Column]:
 
 
 def _columns_for(names: Iterable[str], columns: list[_Column], length: int) -> list[list[str | None]]:
-    """Columns of these names, in this order; those that are missing are put among the others."""
-    found = []
+    """The columns with these names, in this order; missing ones are inserted."""
+    chosen = []
     after = 0
     for name in names:
         place = next((at for at, column in enumerate(columns) if at >= after and column[0] == name), None)
         if place is None:
             place = after
             columns.insert(place, (name, [None] * length))
-        found.append(columns[place][1])
+        chosen.append(columns[place][1])
         after = place + 1
-    return found
+    return chosen
 
 
 def _tokens(tokens: Iterable[tuple[str, int, int]], columns: Iterable[_Column] | None) -> tuple[Token, ...]:
-    """Tokens with the attributes of such a table; in loops that Python runs in C, as corpora have millions."""
+    """Tokens with attributes from such a table; the loops run in C, since corpora have millions of tokens."""
     words, starts, ends = zip(*tokens, strict=True)
     attributes: Iterable[Attributes] = repeat((), len(words))
     if columns:
@@ -319,7 +368,7 @@ def _tokens(tokens: Iterable[tuple[str, int, int]], columns: Iterable[_Column] |
 
 
 class _Pairs(dict[str | None, tuple[str, str] | None]):
-    """A name with each of its values, made once: it saves time and, in documents, memory. None stays None."""
+    """Caches the (name, value) pair of each value, which saves time and memory. None maps to None."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -342,5 +391,5 @@ def _attributes(pairs: Mapping[str, str] | Iterable[tuple[str, str]] | None) -> 
 
 
 def _without_empty(**fields: Any) -> dict[str, Any]:
-    """Drop what is absent; keep 0, false, empty text and lists, which are values (an empty mapping is absence)."""
+    """Drop absent fields: None and empty mappings. 0, false, empty strings and empty lists are values and stay."""
     return {name: value for name, value in fields.items() if value is not None and value != {}}

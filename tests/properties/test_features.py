@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incoref.learning.data.pairs import pairs_of
-from incoref.model.features import PAIR_FEATURES, EntityFacts, MentionFacts, Quoted, classes_of_pairs, facts_of
+from incoref.model.features import EntityStates, MentionFacts, Quoted, class_counts, classes_of_pairs, facts_of
 from tiny_models import SPEAKERS, WORDS
 
 
@@ -29,38 +29,38 @@ def texts(draw: st.DrawFn) -> list[tuple[MentionFacts, int]]:
     return found
 
 
-def read(mentions: list[tuple[MentionFacts, int]]) -> EntityFacts:
-    facts = EntityFacts()
+def read(mentions: list[tuple[MentionFacts, int]]) -> EntityStates:
+    states = EntityStates()
     for mention, entity in mentions:
-        facts.add(mention, entity)
-    return facts
+        states.add(mention, entity)
+    return states
 
 
 @given(texts())
 def test_classes_stay_in_their_ranges(text: list[tuple[MentionFacts, int]]) -> None:
-    facts = EntityFacts()
-    limits = np.array(list(PAIR_FEATURES.values()))
+    states = EntityStates()
+    limits = np.array(list(class_counts().values()))
     for mention, entity in text:
-        classes = facts.classes(mention)
-        assert classes.shape == (len(limits), len(facts))
+        classes = states.classes(mention)
+        assert classes.shape == (len(limits), len(states))
         assert (classes >= 0).all()
         assert (classes < limits[:, None]).all()
-        facts.add(mention, entity)
-    assert len(facts) == len({entity for _, entity in text})
-    assert facts.mentions == len(text)
+        states.add(mention, entity)
+    assert len(states) == len({entity for _, entity in text})
+    assert states.mentions == len(text)
 
 
 @given(texts())
 def test_one_by_one_is_as_all_at_once(text: list[tuple[MentionFacts, int]]) -> None:
-    facts = EntityFacts()
+    states = EntityStates()
     single = []
     for mention, entity in text:
-        single.append(facts.classes(mention))
-        facts.add(mention, entity)
+        single.append(states.classes(mention))
+        states.add(mention, entity)
     mentions = [mention for mention, _ in text]
     entity_of = np.array([entity for _, entity in text], np.int64)
     found = classes_of_pairs(mentions, entity_of, pairs_of(entity_of).state)
-    expected = np.concatenate(single, axis=1) if single else np.zeros((len(PAIR_FEATURES), 0))
+    expected = np.concatenate(single, axis=1) if single else np.zeros((len(class_counts()), 0))
     np.testing.assert_array_equal(found, expected)
 
 
@@ -71,9 +71,9 @@ def test_a_copy_goes_its_own_way(
     ours: list[tuple[MentionFacts, int]],
     theirs: list[tuple[MentionFacts, int]],
 ) -> None:
-    facts = read(before)
-    twin = facts.copy()
-    for side, mentions in ((facts, ours), (twin, theirs)):
+    states = read(before)
+    twin = states.copy()
+    for side, mentions in ((states, ours), (twin, theirs)):
         founded: dict[int, int] = {}
         for mention, entity in mentions:
             side.add(mention, founded.setdefault(entity, len(side)))
@@ -82,12 +82,12 @@ def test_a_copy_goes_its_own_way(
     for mention, entity in ours:
         alone.add(mention, founded.setdefault(entity, len(alone)))
     for mention, _ in [*before, *ours, *theirs]:
-        np.testing.assert_array_equal(facts.classes(mention), alone.classes(mention))
+        np.testing.assert_array_equal(states.classes(mention), alone.classes(mention))
 
 
 @given(texts())
 def test_entities_apart_and_together_again(text: list[tuple[MentionFacts, int]]) -> None:
-    facts = read(text)
-    again = EntityFacts.from_rows(facts.rows(), facts.mentions)
+    states = read(text)
+    again = EntityStates.of(states.rows(), states.mentions)
     for mention, _ in text:
-        np.testing.assert_array_equal(again.classes(mention), facts.classes(mention))
+        np.testing.assert_array_equal(again.classes(mention), states.classes(mention))

@@ -14,13 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
-from incoref.model import transitions
+from incoref.model.layout import DETECTOR_FEATURES, DETECTOR_PARTS, EMPTY_STACK, WIDEST
 from incoref.model.matmul import Floats, Product, plain_product
-from incoref.model.transitions import Action, History, Span, Stack, State
+from incoref.model.transitions import EFFECTS, LEGAL, Action, Span
 
 _HALF = np.float32(0.5)
-WIDTHS = 31
-"""Classes of the width feature: 0 to 29 tokens from the top of the stack to the cursor; last, an empty stack."""
 
 
 class Scoring(Protocol):
@@ -45,27 +43,6 @@ class Step:
     mention: Span | None
 
 
-def _legal_actions(last: Action | None, is_open: bool, at_end: bool) -> tuple[Action, ...]:
-    """What the transition system allows by all that it looks at."""
-    return transitions.legal(
-        State(
-            length=1 if at_end else 2,
-            stack=Stack(0) if is_open else None,
-            history=None if last is None else History(last),
-            pushed=last is Action.PUSH,
-        )
-    )
-
-
-_LEGAL = {
-    (last, is_open, at_end): _legal_actions(last, is_open, at_end)
-    for last in (None, *Action)
-    for is_open in (False, True)
-    for at_end in (False, True)
-}
-"""The rules as a table: states are values, and making one for every action takes as long as scoring it."""
-
-
 def decode(scoring: Scoring, length: int, temperature: float = 1.0) -> list[Step]:
     """The greedy derivation over ``length`` tokens."""
     steps: list[Step] = []
@@ -73,61 +50,66 @@ def decode(scoring: Scoring, length: int, temperature: float = 1.0) -> list[Step
     last: Action | None = None
     position = 0
     while position < length:
-        allowed = _LEGAL[last, bool(stack), position == length - 1]
+        allowed = LEGAL[last, bool(stack), position == length - 1]
         if len(allowed) == 1:
             last = allowed[0]
             probabilities = {last: 1.0}
         else:
             scores = scoring.scores(position, stack[-1] if stack else None)
-            last = max(allowed, key=scores.__getitem__)
-            highest = scores[last]
-            weights = [exp((scores[action] - highest) / temperature) for action in allowed]
-            total = sum(weights)
-            probabilities = {action: weight / total for action, weight in zip(allowed, weights, strict=True)}
-        mention = (stack[-1], position) if last is Action.POP or last is Action.PEEK else None
+            last, probabilities = chosen(allowed, scores, temperature)
+        effect = EFFECTS[last]
+        mention = (stack[-1], position) if effect.emits else None
         steps.append(Step(position, last, probabilities, mention))
         scoring.taken(position, last)
-        if last is Action.ADVANCE:
-            position += 1
-        elif last is Action.PUSH:
-            stack.append(position)
-        elif last is Action.POP:
+        if effect.pops:
             stack.pop()
+        if effect.pushes:
+            stack.append(position)
+        position += effect.advances
     return steps
+
+
+def chosen(
+    allowed: Sequence[Action], scores: Sequence[float], temperature: float
+) -> tuple[Action, dict[Action, float]]:
+    """The best of the legal actions, and the probability of each."""
+    best = max(allowed, key=scores.__getitem__)
+    highest = scores[best]
+    weights = [exp((scores[action] - highest) / temperature) for action in allowed]
+    total = sum(weights)
+    return best, {action: weight / total for action, weight in zip(allowed, weights, strict=True)}
 
 
 class ActionScorer:
     """The detector's weights, with the products that don't depend on the text done once."""
 
-    def __init__(
-        self, weights: Mapping[str, Floats], features: tuple[str, ...], product: Product = plain_product
-    ) -> None:
-        """``features`` are the names of the feature tables in the order in which they are concatenated."""
+    def __init__(self, weights: Mapping[str, Floats], product: Product = plain_product) -> None:
         hidden = weights["hidden.linear.weight"].T  # (parts, hidden)
         stack = weights["stack_start"].shape[1]
         history = weights["action_start"].shape[1]
         vector = weights["stack_cell.weight_ih"].shape[1]
-        buffer, of_stack, of_history, by_feature = np.split(hidden, np.cumsum([vector, stack, history]), axis=0)
-        size = len(by_feature) // len(features)
+        columns = np.split(hidden, np.cumsum([vector, stack, history]), axis=0)
+        of = dict(zip(DETECTOR_PARTS, columns, strict=True))
+        size = len(of["features"]) // len(DETECTOR_FEATURES)
         self.tables = {
-            name: weights[f"features.tables.{name}.weight"] @ by_feature[i * size : (i + 1) * size]
-            for i, name in enumerate(features)
+            name: weights[f"features.tables.{name}.weight"] @ of["features"][i * size : (i + 1) * size]
+            for i, name in enumerate(DETECTOR_FEATURES)
         }
         self.bias = weights["hidden.linear.bias"]
         self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
         self.output, self.output_bias = weights["output.weight"], weights["output.bias"]
         self.stack_lstm = _Lstm.of(weights, "stack_cell.", "")
-        self.stack = np.ascontiguousarray(of_stack)
+        self.stack = np.ascontiguousarray(of["stack"])
         self.stack_start = weights["stack_start"]
         self.empty_stack = self.stack_start[0] @ self.stack
         self.empty_gates = self.stack_start[0] @ self.stack_lstm.own
         # A token's share of the hidden layer and of the stack LSTM's gates, in one product.
-        self.of_tokens = product(np.concatenate([buffer, self.stack_lstm.inputs], axis=1))
+        self.of_tokens = product("detector.tokens", np.concatenate([of["token"], self.stack_lstm.inputs], axis=1))
         self.action_lstm = _Lstm.of(weights, "action_lstm.", "_l0")
         # The action LSTM's input is one of four embeddings: its share of the gates is a table of four rows.
         self.action_gates = weights["action_embedding.weight"] @ self.action_lstm.inputs + self.action_lstm.bias
         # A history's share of the hidden layer and of the next step's gates, in one product.
-        self.history = np.concatenate([of_history, self.action_lstm.own], axis=1)
+        self.history = np.concatenate([of["history"], self.action_lstm.own], axis=1)
         self.action_start = weights["action_start"]
         self.no_history = self.action_start[0] @ self.history
 
@@ -135,22 +117,25 @@ class ActionScorer:
         """Scoring for a chunk of token vectors (n, vector); ``classes`` are the features that hold for all of it."""
         return _ChunkScoring(self, vectors, classes)
 
+    def shares(self, vectors: Floats, classes: Mapping[str, int]) -> tuple[Floats, Floats]:
+        """What each token adds to the hidden layer, and to the stack LSTM's gates once it is pushed."""
+        constant = self.bias + sum(self.tables[name][number] for name, number in classes.items())
+        of_tokens = self.of_tokens(vectors)
+        return of_tokens[:, : len(constant)] + constant, of_tokens[:, len(constant) :] + self.stack_lstm.bias
+
 
 class _ChunkScoring:
     def __init__(self, scorer: ActionScorer, vectors: Floats, classes: Mapping[str, int]) -> None:
         self._scorer = scorer
-        constant = scorer.bias + sum(scorer.tables[name][number] for name, number in classes.items())
-        of_tokens = scorer.of_tokens(vectors)
-        self._tokens = of_tokens[:, : len(constant)] + constant
-        self._pushed = of_tokens[:, len(constant) :] + scorer.stack_lstm.bias
+        self._tokens, self._pushed = scorer.shares(vectors, classes)
         h, c = scorer.stack_start
         self._stack: list[tuple[Floats, Floats, Floats]] = [(h, c, scorer.empty_stack)]
         self._cell, self._history = scorer.action_start[1], scorer.no_history
-        self._hidden = len(constant)
+        self._hidden = len(scorer.bias)
 
     def scores(self, position: int, top: int | None) -> list[float]:
         scorer = self._scorer
-        width = WIDTHS - 1 if top is None else min(WIDTHS - 2, position - top)
+        width = EMPTY_STACK if top is None else min(WIDEST, position - top)
         hidden = self._history[: self._hidden] + self._tokens[position]
         hidden += self._stack[-1][2]
         hidden += scorer.tables["width"][width]
@@ -160,15 +145,15 @@ class _ChunkScoring:
 
     def taken(self, position: int, action: Action) -> None:
         scorer, hidden = self._scorer, self._hidden
-        h, self._cell = _lstm_step(scorer.action_gates[action] + self._history[hidden:], self._cell)
+        h, self._cell = lstm_step(scorer.action_gates[action] + self._history[hidden:], self._cell)
         self._history = h @ scorer.history
-        if action is Action.PUSH:
+        if EFFECTS[action].pops:
+            self._stack.pop()
+        if EFFECTS[action].pushes:
             h, c, _ = self._stack[-1]
             below = h @ scorer.stack_lstm.own if len(self._stack) > 1 else scorer.empty_gates
-            h, c = _lstm_step(self._pushed[position] + below, c)
+            h, c = lstm_step(self._pushed[position] + below, c)
             self._stack.append((h, c, h @ scorer.stack))
-        elif action is Action.POP:
-            self._stack.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +181,12 @@ class _Lstm:
         return cls(inputs, own, biases[0] + biases[1])
 
 
-def _lstm_step(gates: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """The next output and cell from the sum of all that the gates of an ``_Lstm`` are told."""
-    size = len(c)
+def lstm_step(gates: Floats, c: Floats) -> tuple[Floats, Floats]:
+    """The next outputs and cells, (…, size), from the sums of all that the gates of an ``_Lstm`` are told."""
+    size = c.shape[-1]
     squashed = np.tanh(gates, out=gates)
-    logistic = squashed[: 3 * size] * _HALF
+    logistic = squashed[..., : 3 * size] * _HALF
     logistic += _HALF
-    c = logistic[size : 2 * size] * c
-    c += logistic[:size] * squashed[3 * size :]
-    return logistic[2 * size :] * np.tanh(c), c
+    c = logistic[..., size : 2 * size] * c
+    c += logistic[..., :size] * squashed[..., 3 * size :]
+    return logistic[..., 2 * size :] * np.tanh(c), c

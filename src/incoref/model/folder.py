@@ -1,34 +1,38 @@
 """A model folder, loaded: tokenizer, encoder and heads, with the one function that reads a block of sentences.
 
-The folder holds ``config.json``, ``encoder.onnx``, ``head.safetensors``, ``tokenizer.json``, ``golden.json`` (texts
-with the clusters that they must give) and ``MODEL_CARD.md``. State is passed in and out, so one model serves many
-texts, from many threads.
+The folder holds ``config.json``, ``encoder.onnx``, ``head.safetensors`` (the weights of detector and clusterer),
+``head.onnx`` (their large matrix products), ``tokenizer.json``, ``golden.json`` (texts with the clusters that they
+must give) and ``MODEL_CARD.md``. State is passed in and out, so one model serves many texts, from many threads.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file
+import numpy.typing as npt
+from safetensors import safe_open
 
 from incoref.errors import IncorefError
 from incoref.model.clusterer import SpanVector
 from incoref.model.encoders import Encoder, EncoderState, load_encoder
-from incoref.model.matmul import Floats, ThreadedProduct
-from incoref.model.step import BlockResult, HeadNames, Heads, ReadingState, Temperatures
+from incoref.model.layout import pair_features_of
+from incoref.model.matmul import Floats, HeadProducts
+from incoref.model.named import find_model
+from incoref.model.step import BlockResult, HeadNames, Heads, ReadingState, Seen, Temperatures
 from incoref.model.subwords import NO_WORD, Subwords, SubwordTokenizer, Utterance, blocks_of, joined
 from incoref.model.windows import WindowSizes
-from incoref.options import UNKNOWN_GENRE
+from incoref.options import UNKNOWN_GENRE, block_size
 
-FORMAT = 3
-DEFAULT_MODEL = Path(__file__).parents[1] / "models" / "en"
+FORMAT = 4
+WORD_TABLE = "encoder.words.bin"
+"""The word embeddings of a large encoder, in a file of their own beside its graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +46,10 @@ class ModelConfig:
     window: WindowSizes = field(default_factory=WindowSizes)
     temperatures: Temperatures = field(default_factory=Temperatures)
     k: int = 1
-    """Sentences in a block that the model was trained for."""
+    """Sentences in a block that the model was trained for: what it reads at once unless a setting says otherwise."""
     description: str = ""
     capitals: bool = False
     """Whether the encoder is told how words are capitalised."""
-    rounded: bool = False
-    """Whether the large products of the heads are computed in 8 bits, as those of the encoder are."""
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -63,7 +65,6 @@ class ModelConfig:
             k=data["k"],
             description=data["description"],
             capitals=data["capitals"],
-            rounded=data["rounded"],
         )
 
     @classmethod
@@ -80,6 +81,10 @@ class ModelConfig:
             raise IncorefError(f"{path.parent}: no model there (config.json is missing)") from error
         except (ValueError, KeyError, TypeError) as error:
             raise IncorefError(f"{path}: not a model's configuration: {error!r}") from error
+
+
+Block = Sequence[tuple[Utterance, Subwords]]
+"""Sentences that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +105,27 @@ class Model:
         self.tokenizer, self.encoder, self.heads = tokenizer, encoder, heads
 
     @classmethod
-    def load(cls, folder: Path | str | None = None, threads: int = 1) -> Model:
-        """The model in a folder, or the one that comes with the package."""
-        place = DEFAULT_MODEL if folder is None else Path(folder)
-        if not place.is_dir():
-            what = "incoref comes without a default model here" if folder is None else "no such model folder"
-            raise IncorefError(f"{place}: {what}")
+    def load(cls, folder: Path | str | None = None, threads: int = 1, *, spin: bool = True) -> Model:
+        """The model in a folder, an installed one by its name, or the one that comes with the package.
+
+        ``spin`` says whether several threads keep their processors busy while they wait for each other.
+        """
+        place = find_model(folder)
+        if type(threads) is not int or threads < 1:
+            raise IncorefError(f"threads is {threads!r}; a model runs on a whole number of threads, at least 1")
         config = ModelConfig.read(place / "config.json")
         tokenizer = SubwordTokenizer.load(place / "tokenizer.json", config.capitals)
-        encoder = load_encoder(place / "encoder.onnx", config.encoder, config.window, tokenizer.start, threads)
+        encoder = load_encoder(
+            place / "encoder.onnx", config.encoder, config.window, tokenizer.start, threads, spin=spin
+        )
+        weights, layout = read_heads(place / "head.safetensors")
         try:
-            weights = load_file(place / "head.safetensors")
-        except Exception as error:  # safetensors raises an exception class of its own without a public base
-            raise IncorefError(f"{place / 'head.safetensors'}: can't be read: {error}") from error
-        product = ThreadedProduct(threads, config.rounded)
+            product = HeadProducts(place / "head.onnx", threads, spin=spin)
+        except Exception as error:  # ONNX Runtime's exceptions have no public base
+            raise IncorefError(f"{place / 'head.onnx'}: can't be read: {error}") from error
         try:
-            heads = Heads.from_weights(weights, config.names, config.temperatures, product)
+            features = pair_features_of(layout)
+            heads = Heads.from_weights(weights, config.names, config.temperatures, product, features)
         except (KeyError, ValueError) as error:
             raise IncorefError(f"{place / 'head.safetensors'}: does not go with config.json: {error}") from error
         return cls(place, config, tokenizer, encoder, heads)
@@ -124,10 +134,22 @@ class Model:
     def fingerprint(self) -> str:
         """A digest of the model's files: a text can go on only with the model that it began with."""
         digest = hashlib.blake2b(digest_size=16)
-        for name in ("config.json", "encoder.onnx", "head.safetensors", "tokenizer.json"):
+        names = ["config.json", "encoder.onnx", "head.onnx", "head.safetensors", "tokenizer.json"]
+        if (self.folder / WORD_TABLE).exists():
+            names.append(WORD_TABLE)
+        for name in names:
             with (self.folder / name).open("rb") as file:
                 digest.update(hashlib.file_digest(file, "blake2b").digest())
         return digest.hexdigest()
+
+    @property
+    def setting(self) -> str:
+        """How many sentences the model reads at once by default, as ``SessionOptions.setting`` names it."""
+        return "sent-inc" if self.config.k == 1 else f"k={self.config.k}"
+
+    def block_size(self, setting: str | None = None) -> int | None:
+        """Sentences per block in a setting, by default the model's own; None is as many as fit a window."""
+        return block_size(setting or self.setting)
 
     def start(self) -> ModelState:
         return ModelState(self.heads.start(), self.encoder.start())
@@ -149,22 +171,70 @@ class Model:
         """Sentences cut into blocks that can be read; ``speaker`` is the one before the first."""
         return blocks_of(utterances, self.tokenizer, self.config.window.longest_block, k, speaker)
 
+    def foreseen(self, blocks: Sequence[Block], classes: Mapping[str, int]) -> list[Seen] | None:
+        """What ``step`` will see in each of many blocks, of one text or of several, for a fraction of the time.
+
+        None for an encoder whose blocks attend to those before them.
+        """
+        subwords = [joined([part for _, part in block]) for block in blocks]
+        vectors = self.encoder.read_all([block.ids for block in subwords])
+        return None if vectors is None else self.heads.seen(list(map(word_means, vectors, subwords)), classes)
+
     def step(
-        self, block: Sequence[tuple[Utterance, Subwords]], state: ModelState, classes: Mapping[str, int]
+        self,
+        block: Block,
+        state: ModelState,
+        classes: Mapping[str, int],
+        seen: Seen | None = None,
+        between: Callable[[], None] | None = None,
     ) -> tuple[ModelState, BlockResult]:
-        """Read one block: its mentions, and the state after it."""
+        """Read one block: its mentions, and the state after it.
+
+        ``seen`` is what was foreseen of it; ``between`` as for ``Heads.resolved``.
+        """
+        if seen is not None:
+            utterances = [utterance for utterance, _ in block]
+            reading, result = self.heads.resolved(utterances, seen, state.reading, classes, between)
+            return ModelState(reading, state.encoder), result
         subwords = joined([part for _, part in block])
         vectors, encoder = self.encoder.read(subwords.ids, state.encoder)
         words = word_means(vectors, subwords)
-        reading, result = self.heads.step([utterance for utterance, _ in block], words, state.reading, classes)
+        utterances = [utterance for utterance, _ in block]
+        reading, result = self.heads.step(utterances, words, state.reading, classes, between)
         return ModelState(reading, encoder), result
 
     def vector_of(self, words: Sequence[str]) -> SpanVector:
         """The vector of a mention that stands alone."""
-        block = self.blocks([Utterance(tuple(words))])[0]
-        subwords = joined([part for _, part in block])
-        vectors = word_means(self.encoder.read(subwords.ids, self.encoder.start())[0], subwords)
-        return self.heads.clusters.spans(vectors, [(0, len(vectors) - 1)])[0]
+        return self.vectors_of([Utterance(tuple(words))], [(0, len(words) - 1)])[0]
+
+    def vectors_of(
+        self, utterances: Iterable[Utterance], spans: Sequence[tuple[int, int]], speaker: str | None = None
+    ) -> list[SpanVector]:
+        """The vectors of mentions (first, last, both inclusive) in sentences that are read by themselves.
+
+        ``speaker`` is the one before the first. A mention that goes on where a long sentence is cut ends there.
+        """
+        state, place = self.encoder.start(), 0
+        found: dict[tuple[int, int], SpanVector] = {}
+        for block in self.blocks(utterances, None, speaker):
+            subwords = joined([part for _, part in block])
+            vectors, state = self.encoder.read(subwords.ids, state)
+            words = word_means(vectors, subwords)
+            inside = [span for span in spans if place <= span[0] < place + len(words)]
+            local = [(first - place, min(last - place, len(words) - 1)) for first, last in inside]
+            found.update(zip(inside, self.heads.clusters.spans(words, local), strict=True) if inside else ())
+            place += len(words)
+        return [found[span] for span in spans]
+
+
+def read_heads(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+    """The weights of detector and clusterer, and the layout that they were written with."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            return weights, json.loads(file.metadata()["layout"])
+    except Exception as error:  # safetensors raises its own exception class without a public base
+        raise IncorefError(f"{path}: can't be read: {error}") from error
 
 
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:

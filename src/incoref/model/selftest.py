@@ -9,7 +9,7 @@ from typing import Any
 
 from incoref.errors import IncorefError
 from incoref.model.folder import Model
-from incoref.model.predict import predict
+from incoref.model.subwords import Utterance
 from incoref.types import Document, Sentence, Token
 
 Clusters = list[list[list[int]]]
@@ -43,8 +43,15 @@ def document_of(sentences: Sequence[Sequence[str]], speakers: Sequence[str | Non
 
 def clusters_of(model: Model, sentences: Sequence[Sequence[str]], speakers: Sequence[str | None]) -> Clusters:
     """What the model finds in a text, as ``golden.json`` keeps it."""
-    found = predict(model, document_of(sentences, speakers))
-    return [[list(mention.tokens) for mention in entity.mentions] for entity in found.entities]
+    utterances = [Utterance(tuple(words), speaker) for words, speaker in zip(sentences, speakers, strict=True)]
+    clusters: Clusters = []
+    state, classes = model.start(), model.classes()
+    for block in model.blocks(utterances, model.block_size()):
+        state, result = model.step(block, state, classes)
+        for mention in result.mentions:
+            clusters += [[]] if mention.new else []
+            clusters[mention.entity].append([mention.first, mention.last + 1])
+    return clusters
 
 
 def check(model: Model) -> int:

@@ -6,19 +6,23 @@ come from is the encoder's business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from incoref.model.clusterer import ClusterScorer, Decision, EntityMemory
+from incoref.model.clusterer import ClusterScorer, Decision, EntityMemory, SpanVector
 from incoref.model.detector import ActionScorer, Step, decode
-from incoref.model.features import NO_QUOTATIONS, QuotationState, Quoted, facts_of, quotations
+from incoref.model.features import NO_QUOTATIONS, REGISTRY, QuotationState, Quoted, facts_of, quotations
+from incoref.model.lockstep import decode_all
 from incoref.model.matmul import Floats, Product, plain_product
 from incoref.model.subwords import Utterance
 from incoref.options import UNKNOWN_GENRE
+
+_AT_ONCE = 8
+"""Mentions that are linked before ``between`` is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,15 @@ class FoundMention:
 class BlockResult:
     mentions: tuple[FoundMention, ...]
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a block says by itself, whatever came before it."""
+
+    steps: tuple[Step, ...]
+    spans: tuple[SpanVector, ...]
+    """Of its mentions, in the order of the steps that found them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +109,12 @@ class Heads:
         names: HeadNames,
         temperatures: Temperatures | None = None,
         product: Product = plain_product,
+        pair_features: Sequence[str] | None = None,
     ) -> Heads:
-        """From arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products."""
+        """From arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products.
+
+        ``pair_features`` are the features of a pair in the order of the weights, by default all registered ones.
+        """
 
         def part(prefix: str) -> dict[str, Floats]:
             return {
@@ -111,8 +128,8 @@ class Heads:
             if rows != len(known):
                 raise ValueError(f"the weights have {rows} classes of {name}, the names are {', '.join(known)}")
         return cls(
-            ActionScorer(part("detector."), ("genre", "scheme", "width"), product),
-            ClusterScorer(part("clusterer."), ("genre", "scheme"), product),
+            ActionScorer(part("detector."), product),
+            ClusterScorer(part("clusterer."), tuple(REGISTRY) if pair_features is None else pair_features, product),
             names,
             temperatures or Temperatures(),
         )
@@ -125,20 +142,49 @@ class Heads:
         return {"genre": self.names.genres.index(genre), "scheme": self.names.schemes.index(scheme)}
 
     def step(
-        self, block: Sequence[Utterance], vectors: Floats, state: ReadingState, classes: Mapping[str, int]
+        self,
+        block: Sequence[Utterance],
+        vectors: Floats,
+        state: ReadingState,
+        classes: Mapping[str, int],
+        between: Callable[[], None] | None = None,
     ) -> tuple[ReadingState, BlockResult]:
         """Read a block of sentences, whose words have these vectors (words, size)."""
+        steps = decode(self.actions.begin(vectors, classes), len(vectors), self.temperatures.mention)
+        return self.resolved(block, self._seen(vectors, steps), state, classes, between)
+
+    def seen(self, blocks: Sequence[Floats], classes: Mapping[str, int]) -> list[Seen]:
+        """What ``step`` sees in each of many blocks, whose words have these vectors."""
+        derivations = decode_all(self.actions, blocks, classes, self.temperatures.mention)
+        return list(map(self._seen, blocks, derivations))
+
+    def _seen(self, vectors: Floats, steps: Sequence[Step]) -> Seen:
+        spans = [step.mention for step in steps if step.mention is not None]
+        return Seen(tuple(steps), tuple(self.clusters.spans(vectors, spans)) if spans else ())
+
+    def resolved(
+        self,
+        block: Sequence[Utterance],
+        seen: Seen,
+        state: ReadingState,
+        classes: Mapping[str, int],
+        between: Callable[[], None] | None = None,
+    ) -> tuple[ReadingState, BlockResult]:
+        """Put the mentions that were seen in a block where they belong.
+
+        ``between`` is called now and then among many mentions, for the caller to do something else or to raise.
+        """
         words = [word for utterance in block for word in utterance.words]
-        steps = decode(self.actions.begin(vectors, classes), len(words), self.temperatures.mention)
-        spans = [(step.mention, step) for step in steps if step.mention is not None]
-        memory = state.memory.copy(room=len(spans))
+        found = [(step.mention, step) for step in seen.steps if step.mention is not None]
+        memory = state.memory.copy(room=len(found))
+        quoted, quotation_state = quotations_of(block, state)
         mentions = []
-        if spans:
+        if found:
             place = _Places(block, state)
-            quoted = [where for sentence in _quotations_of(block, state)[0] for where in sentence]
             constant = self.clusters.constant(classes)
-            span_vectors = self.clusters.spans(vectors, [span for span, _ in spans])
-            for ((first, last), step), vector in zip(spans, span_vectors, strict=True):
+            for number, (((first, last), step), vector) in enumerate(zip(found, seen.spans, strict=True), start=1):
+                if between is not None and number % _AT_ONCE == 0:
+                    between()
                 sentence, turn, speaker = place.of(first)
                 facts = facts_of(
                     words[first : last + 1], state.tokens + first, sentence, turn, speaker, quoted[first]
@@ -156,7 +202,7 @@ class Heads:
                         decision=decision,
                     )
                 )
-        return after(state, block, memory), BlockResult(tuple(mentions), tuple(steps))
+        return after(state, block, memory, quotation_state), BlockResult(tuple(mentions), seen.steps)
 
 
 def turns(speakers: Iterable[str | None], turn: int = 0, before: str | None = None) -> list[int]:
@@ -173,11 +219,16 @@ def _turns_of(block: Sequence[Utterance], state: ReadingState) -> list[int]:
     return turns((utterance.speaker for utterance in block), state.turn, state.speaker)
 
 
-def _quotations_of(block: Sequence[Utterance], state: ReadingState) -> tuple[list[list[Quoted]], QuotationState]:
-    return quotations(((line.words, line.speaker) for line in block), state.quotations, state.speaker)
+def quotations_of(block: Sequence[Utterance], state: ReadingState) -> tuple[list[Quoted], QuotationState]:
+    """Where each word of a block stands, and what is known of quotations after it."""
+    sentences = ((utterance.words, utterance.speaker) for utterance in block)
+    quoted, after_block = quotations(sentences, state.quotations, state.speaker)
+    return [where for sentence in quoted for where in sentence], after_block
 
 
-def after(state: ReadingState, block: Sequence[Utterance], memory: EntityMemory) -> ReadingState:
+def after(
+    state: ReadingState, block: Sequence[Utterance], memory: EntityMemory, quotation_state: QuotationState
+) -> ReadingState:
     """The state once a block has been read."""
     if not block:
         return replace(state, memory=memory)
@@ -187,7 +238,7 @@ def after(state: ReadingState, block: Sequence[Utterance], memory: EntityMemory)
         sentences=state.sentences + len(block),
         turn=_turns_of(block, state)[-1],
         speaker=block[-1].speaker,
-        quotations=_quotations_of(block, state)[1],
+        quotations=quotation_state,
     )
 
 

@@ -23,7 +23,7 @@ from incoref.types import Document
 
 NO_WORD = -1
 WRITING = 1 << 20
-"""A sub-word's number is that of the vocabulary plus so many times its word's writing; no vocabulary is as large."""
+"""A sub-word's number is the vocabulary's plus this many times its word's writing; no vocabulary is as large."""
 WRITINGS = 4
 _PLAIN, _CAPITAL, _FIRST_CAPITAL, _CAPITALS = range(WRITINGS)
 _LONGEST_NAME = 16  # sub-words of a speaker's name

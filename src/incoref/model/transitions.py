@@ -11,8 +11,9 @@ no scores, no gold annotation but spans, and no arrays.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 Span = tuple[int, int]
 """First and last token of a mention, both included: the paper's (top of S, i)."""
@@ -25,6 +26,27 @@ class Action(IntEnum):
     PUSH = 1
     POP = 2
     PEEK = 3
+
+
+class Effect(NamedTuple):
+    """What an action does."""
+
+    advances: bool = False
+    """Moves the cursor to the next token."""
+    pushes: bool = False
+    """Puts the token under the cursor on the stack, as a left boundary."""
+    pops: bool = False
+    """Takes the top off the stack."""
+    emits: bool = False
+    """Emits the mention from the top of the stack to the cursor."""
+
+
+EFFECTS: dict[Action, Effect] = {
+    Action.ADVANCE: Effect(advances=True),
+    Action.PUSH: Effect(pushes=True),
+    Action.POP: Effect(pops=True, emits=True),
+    Action.PEEK: Effect(emits=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +139,45 @@ def legal(state: State) -> tuple[Action, ...]:
     return tuple(action for action, guard in _GUARDS.items() if guard(state))
 
 
+def _legal_by_key(last: Action | None, on_stack: bool, on_last: bool) -> tuple[Action, ...]:
+    return legal(
+        State(
+            length=1 if on_last else 2,
+            stack=Stack(0) if on_stack else None,
+            history=None if last is None else History(last),
+            pushed=last is not None and EFFECTS[last].pushes,
+        )
+    )
+
+
+LEGAL: dict[tuple[Action | None, bool, bool], tuple[Action, ...]] = {
+    (last, on_stack, on_last): _legal_by_key(last, on_stack, on_last)
+    for last in (None, *Action)
+    for on_stack in (False, True)
+    for on_last in (False, True)
+}
+"""``legal`` as a table, by all that it depends on: the action before (None at the start of a chunk), whether a
+boundary is on the stack, and whether the cursor is at the last token. Faster than making a state for every action."""
+
+
 def apply(state: State, action: Action) -> State:
     """The state after a legal action."""
     if not _GUARDS[action](state):
         raise ValueError(f"{action.name} is not legal at token {state.position} of {state.length}")
-    history = History(action, state.history)
-    if action is Action.ADVANCE:
-        return replace(state, position=state.position + 1, pushed=False, history=history)
-    if action is Action.PUSH:
-        return replace(state, stack=Stack(state.position, state.stack), pushed=True, history=history)
-    if action is Action.POP:
-        assert state.stack is not None
-        return replace(state, stack=state.stack.below, history=history)
-    return replace(state, history=history)
+    effect = EFFECTS[action]
+    stack = state.stack.below if effect.pops and state.stack is not None else state.stack
+    return State(
+        length=state.length,
+        position=state.position + effect.advances,
+        stack=Stack(state.position, stack) if effect.pushes else stack,
+        history=History(action, state.history),
+        pushed=not effect.advances and (state.pushed or effect.pushes),
+    )
 
 
 def mention_of(state: State, action: Action) -> Span | None:
     """The mention that a POP or PEEK in this state finds."""
-    if action in (Action.POP, Action.PEEK) and state.stack is not None:
+    if EFFECTS[action].emits and state.stack is not None:
         return (state.stack.top, state.position)
     return None
 

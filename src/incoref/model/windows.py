@@ -17,7 +17,7 @@ class WindowSizes:
     size: int = 512
     """Positions in a window; the first one holds the start symbol."""
     tail: int = 96
-    """At most so many sub-words of the last window are kept as context of the next."""
+    """At most this many sub-words of the last window are kept as context of the next."""
     cache: bool = True
     """Whether a block is read after others at all; if not, every block has a window of its own."""
 

@@ -15,6 +15,10 @@ FEWEST_LETTERS = 4
 _LEAST_SHARE = 1 / 20
 """Of small words. English text has three to nine times as many; texts in other languages of the Latin script none."""
 
+FEWEST_WORDS_SO_FAR = 30
+_MANY, _LEAST_SHARE_SO_FAR = 60, 1 / 40
+"""At some sentence, three of 207 texts of GUM (train, dev) are taken for another language: they begin with lists."""
+
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CLITICS = ("n't", "'ve", "'ll", "'re", "'m", "'s", "'d")
 _SMALL_WORDS = frozenset(
@@ -54,9 +58,21 @@ class Evidence(NamedTuple):
 
     @property
     def hardly_english(self) -> bool:
-        if self.letters >= FEWEST_LETTERS and 2 * self.latin < self.letters:
-            return True
-        return self.words >= FEWEST_WORDS and self.small < _LEAST_SHARE * self.words
+        """Of a whole text."""
+        return self._hardly_latin or (self.words >= FEWEST_WORDS and self.small < _LEAST_SHARE * self.words)
+
+    @property
+    def hardly_english_so_far(self) -> bool:
+        """Of a text that goes on, asked again and again: the title and the names it may begin with prove nothing."""
+        none = self.words >= FEWEST_WORDS_SO_FAR and not self.small
+        return self._hardly_latin or none or (self.words >= _MANY and self.small < _LEAST_SHARE_SO_FAR * self.words)
+
+    @property
+    def _hardly_latin(self) -> bool:
+        return self.letters >= FEWEST_LETTERS and 2 * self.latin < self.letters
+
+
+NO_EVIDENCE = Evidence()
 
 
 def _is_latin(letter: str) -> bool:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from incoref.model.clusterer import ClusterScorer, EntityMemory, Floats, SpanVector
-from incoref.model.features import PAIR_FEATURES, MentionFacts, facts_of
-from tiny_models import HEADS, NAMES, TinyModels, random_model
+from incoref.model.features import REGISTRY, MentionFacts, facts_of
+from tiny_models import NAMES, TinyModels
 
+SPAN = 16
+"""The size of the small model's span vectors."""
 WORDS = ("Anna", "Carl", "she", "the old man", "the man", "it", "Hong Kong", "a dog")
 
 
@@ -22,7 +24,7 @@ def mention(number: int) -> MentionFacts:
 
 
 def spans(count: int) -> Floats:
-    return np.random.default_rng(0).standard_normal((count, HEADS.projection), np.float32)
+    return np.random.default_rng(0).standard_normal((count, SPAN), np.float32)
 
 
 def drawn(scorer: ClusterScorer, count: int) -> list[SpanVector]:
@@ -45,18 +47,21 @@ def test_an_entitys_vector_is_the_mean_of_its_mentions(scorer: ClusterScorer) ->
     for entity in range(3):
         mean = vectors[[e == entity for e in entities]].mean(axis=0)
         np.testing.assert_allclose(memory.means[entity], mean, atol=1e-6)
-        np.testing.assert_allclose(memory.shares[entity], mean @ scorer.entity, atol=1e-5)
+        np.testing.assert_allclose(memory.entity_hidden[entity], mean @ scorer.entity, atol=1e-5)
 
 
+@pytest.mark.learning
 def test_scores_are_those_of_the_plain_definition() -> None:
     """One row for each pair, every part of it concatenated: what the factored layer must give."""
+    from tiny_networks import random_model
+
     model = random_model(7)
     weights = model.head_weights()
     own = {name.removeprefix("clusterer."): value for name, value in weights.items() if name.startswith("clusterer.")}
-    scorer = ClusterScorer(own, ("genre", "scheme"))
+    scorer = ClusterScorer(own, tuple(REGISTRY))
     memory = filled(scorer, [0, 1, 0, 2, 3, 3, 1])
     span, facts = spans(9)[-1], mention(9)
-    classes = memory.facts.classes(facts)
+    classes = memory.states.classes(facts)
     found = scorer.scores(
         memory, scorer.span_vectors(span[None])[0], classes, scorer.constant({"genre": 2, "scheme": 1})
     )
@@ -65,11 +70,11 @@ def test_scores_are_those_of_the_plain_definition() -> None:
         return own[f"pair_features.tables.{name}.weight"]
 
     for entity, mean in enumerate(memory.means):
-        features = [table(name)[classes[row, entity]] for row, name in enumerate(PAIR_FEATURES)]
+        features = [table(name)[classes[row, entity]] for row, name in enumerate(REGISTRY)]
         row = np.concatenate([span, mean, span * mean, *features, table("genre")[2], table("scheme")[1]])
         hidden = np.maximum(own["hidden.linear.weight"] @ row + own["hidden.linear.bias"], 0)
-        votes = sum(own[f"votes.tables.{name}"][classes[row, entity]] for row, name in enumerate(PAIR_FEATURES))
-        expected = own["output.weight"][0] @ hidden + own["output.bias"][0] + votes
+        biases = sum(own[f"class_bias.tables.{name}"][classes[row, entity]] for row, name in enumerate(REGISTRY))
+        expected = own["output.weight"][0] @ hidden + own["output.bias"][0] + biases
         assert found[entity] == pytest.approx(expected, abs=1e-4)
     new = np.maximum(own["new_entity.0.weight"] @ span + own["new_entity.0.bias"], 0)
     assert found[-1] == pytest.approx(own["new_entity.2.weight"][0] @ new + own["new_entity.2.bias"][0], abs=1e-4)
@@ -88,7 +93,7 @@ def test_a_mention_goes_where_it_scores_highest(scorer: ClusterScorer) -> None:
     constant = scorer.constant({"genre": 0, "scheme": 0})
     linked = 0
     for number, span in enumerate(drawn(scorer, 40)):
-        scores = scorer.scores(memory, span, memory.facts.classes(mention(number)), constant)
+        scores = scorer.scores(memory, span, memory.states.classes(mention(number)), constant)
         before = len(memory)
         decision = scorer.assign(memory, span, mention(number), constant, temperature=2.0)
         assert decision.entity == scores.argmax()
@@ -112,7 +117,7 @@ def test_a_known_participant_is_their_own_i(scorer: ClusterScorer) -> None:
 @pytest.mark.parametrize("room", [0, 1, 50])
 def test_a_copy_goes_its_own_way(scorer: ClusterScorer, room: int) -> None:
     memory = filled(scorer, [0, 1, 0, 2])
-    means, shares = memory.means.copy(), memory.shares.copy()
+    means, hidden = memory.means.copy(), memory.entity_hidden.copy()
     twin = memory.copy(room)
     for number, entity in enumerate([0, 3, 4, 1, 5, 5]):
         scorer.add(twin, drawn(scorer, 20)[10 + number], mention(number), entity)
@@ -120,7 +125,7 @@ def test_a_copy_goes_its_own_way(scorer: ClusterScorer, room: int) -> None:
     assert len(memory) == 3
     assert memory.counts.tolist() == [2, 1, 1]
     np.testing.assert_array_equal(memory.means, means)
-    np.testing.assert_array_equal(memory.shares, shares)
+    np.testing.assert_array_equal(memory.entity_hidden, hidden)
     whole = filled(scorer, [0, 1, 0, 2])
     for number, entity in enumerate([0, 3, 4, 1, 5, 5]):
         scorer.add(whole, drawn(scorer, 20)[10 + number], mention(number), entity)
@@ -133,15 +138,18 @@ def test_spans_are_the_same_alone_and_together(scorer: ClusterScorer) -> None:
     places = [(0, 0), (3, 7), (0, 11), (5, 5)]
     together = scorer.spans(vectors, places)
     for span, place in zip(together, places, strict=True):
-        assert span.vector.shape == (HEADS.projection,)
+        assert span.vector.shape == (SPAN,)
         for alone, row in zip(scorer.spans(vectors, [place])[0], span, strict=True):
             np.testing.assert_allclose(alone, row, atol=1e-5)
 
 
+@pytest.mark.learning
 def test_a_model_without_types_has_none() -> None:
+    from tiny_networks import random_model
+
     weights = random_model(names=type(NAMES)(NAMES.genres, NAMES.schemes)).head_weights()
     own = {name.removeprefix("clusterer."): value for name, value in weights.items() if name.startswith("clusterer.")}
-    memory = filled(ClusterScorer(own, ("genre", "scheme")), [0, 1, 0])
+    memory = filled(ClusterScorer(own, tuple(REGISTRY)), [0, 1, 0])
     assert memory.type_scores.shape == (2, 0)
 
 
@@ -163,6 +171,6 @@ def test_two_speakers_i_are_two_persons(scorer: ClusterScorer, speaker: str, low
     memory, constant = scorer.empty(), scorer.constant({"genre": 0, "scheme": 0})
     scorer.add(memory, drawn(scorer, 2)[0], facts_of(["I"], 0, 0, 1, "Ann"), 0)
     facts = facts_of(["I"], 4, 1, 2, speaker)
-    scores = scorer.scores(memory, drawn(scorer, 2)[1], memory.facts.classes(facts), constant)
+    scores = scorer.scores(memory, drawn(scorer, 2)[1], memory.states.classes(facts), constant)
     joined, new = scorer.assign(memory, drawn(scorer, 2)[1], facts, constant).probabilities
     assert np.log(joined / new) == pytest.approx(scores[0] - scores[1] - lowered, abs=1e-4)

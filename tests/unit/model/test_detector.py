@@ -46,11 +46,11 @@ def test_no_tokens_no_steps() -> None:
 def test_the_scorer_is_told_of_every_action_and_asked_only_where_there_is_a_choice() -> None:
     scoring = ScriptedScoring({0: [PUSH, PEEK], 1: [POP]})
     steps = decode(scoring, 2)
-    assert scoring.told == [(step.position, step.action) for step in steps]
-    asked = {(position, top) for position, top in scoring.asked}
-    assert (0, None) in asked
-    assert (0, 0) in asked
-    assert len(scoring.asked) == sum(len(step.probabilities) > 1 for step in steps)
+    assert scoring.actions == [(step.position, step.action) for step in steps]
+    scored = set(scoring.scored)
+    assert (0, None) in scored
+    assert (0, 0) in scored
+    assert len(scoring.scored) == sum(len(step.probabilities) > 1 for step in steps)
 
 
 def test_temperature_changes_probabilities_and_no_decision() -> None:

@@ -45,7 +45,7 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
         Model.load(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 3}', '{"format": "x"}'])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 4}', '{"format": "x"}'])
 def test_a_broken_configuration(folder: Path, content: str) -> None:
     (folder / "config.json").write_text(content, encoding="utf-8")
     with pytest.raises(IncorefError, match=r"config\.json: not a model's configuration"):

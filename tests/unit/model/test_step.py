@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from incoref.model.clusterer import Floats
+from incoref.model.features import QuotationState, Quoted
 from incoref.model.step import Heads, ReadingState, turns
 from incoref.model.subwords import Utterance
 from tiny_models import TinyModels, random_utterances
@@ -37,6 +38,22 @@ def test_mentions_are_numbered_through_the_text(heads: Heads) -> None:
     assert first
     assert second == [(a + length, b + length, sentence + 3) for a, b, sentence in first]
     assert (again.tokens, again.sentences) == (2 * length, 6)
+
+
+def test_quotations_are_found_once_per_sentence(heads: Heads, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = [Utterance(("“", "I", "met", "Anna", ",", "”", "he", "said")), *random_utterances(4, seed=4)]
+    calls: list[tuple[str, ...]] = []
+    find = QuotationState.read
+
+    def counted(state: QuotationState, words: tuple[str, ...]) -> tuple[list[Quoted], QuotationState]:
+        calls.append(words)
+        return find(state, words)
+
+    monkeypatch.setattr(QuotationState, "read", counted)
+    state, mentions = step(heads, block, heads.start())
+    assert mentions
+    assert state.quotations.latest.number == 1
+    assert calls == [utterance.words for utterance in block]
 
 
 def test_a_mentions_sentence_is_the_one_it_starts_in(heads: Heads) -> None:

@@ -65,3 +65,16 @@ def test_dialogues_with_an_assistant(shared: Path) -> None:
     documents = list(corpora.read(shared / "corpora" / "mudoco"))
     warned = [document.id for document in documents if Evidence().with_text(document.text).hardly_english]
     assert len(warned) <= len(documents) / 1000
+
+
+def test_of_a_text_that_goes_on_more_is_asked() -> None:
+    names = Evidence().with_text("Anna Maria Kern, President, Vice President International Widgets, Berlin. " * 2)
+    assert names.hardly_english and not names.hardly_english_so_far
+    german = Evidence().with_text("Der Mann ging mit seiner Frau durch die Stadt, und alle lachten laut. " * 3)
+    assert german.hardly_english_so_far
+    assert Evidence().with_text("Привет, как дела?").hardly_english_so_far
+    text = "The man went through the city with his wife, and they all laughed. "
+    evidence = Evidence()
+    for _ in range(20):
+        evidence = evidence.with_text(text)
+        assert not evidence.hardly_english_so_far

@@ -44,6 +44,10 @@ class Encoder(Protocol):
         """Vectors of a block's sub-words, (n, width), and the state after it."""
         ...
 
+    def read_all(self, blocks: Sequence[Ints]) -> list[Floats] | None:
+        """The vectors of many blocks, where they don't depend on what was read before; else None."""
+        ...
+
     def packed(self, state: EncoderState) -> EncoderState:
         """What must be kept to go back to a state."""
         ...
@@ -57,11 +61,13 @@ class Encoder(Protocol):
         ...
 
 
-def load_encoder(path: Path, kind: str, sizes: WindowSizes, start_symbol: int, threads: int = 1) -> Encoder:
+def load_encoder(
+    path: Path, kind: str, sizes: WindowSizes, start_symbol: int, threads: int = 1, *, spin: bool = True
+) -> Encoder:
     """The encoder in ``encoder.onnx``, of one of the ``KINDS``."""
     if kind not in KINDS:
         raise IncorefError(f"{path.parent}: no kind of encoder is called '{kind}'; there are {', '.join(KINDS)}")
-    session = loaded(path, threads)
+    session = loaded(path, threads, spin=spin)
     inputs = {given.name for given in session.get_inputs()}
     if not KINDS[kind] <= inputs:
         raise IncorefError(

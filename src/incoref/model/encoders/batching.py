@@ -27,7 +27,7 @@ class _Request(Generic[T, R]):
 
 class Batcher(Generic[T, R]):
     def __init__(self, work: Callable[[Sequence[T]], Sequence[R]], calls: int, most: int) -> None:
-        """``work`` answers requests of one kind in order; at most so many calls at once, of at most this size."""
+        """``work`` answers requests of one kind in order; with limits on the calls at once and on their size."""
         self._work, self._calls, self._most = work, calls, most
         self._waiting: list[_Request[T, R]] = []
         self._changed = Condition()

@@ -37,7 +37,7 @@ class _Graph:
         self._spare: dict[int, _Room] = {}
 
     def room(self, places: int) -> _Room:
-        """Room for so many places or a few more; one that was given back, if any: new memory costs time."""
+        """Room for this many places or a few more; one that was given back, if any: new memory costs time."""
         capacity = -(-places // _CAPACITY_STEP) * _CAPACITY_STEP
         return self._spare.pop(capacity, None) or _Room(self, capacity)
 
@@ -154,6 +154,9 @@ class KVCacheEncoder:
         cache = state.cache.claim(state.used, len(block))
         vectors = cache.run([block], state.used)
         return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
+
+    def read_all(self, blocks: Sequence[Ints]) -> None:
+        """Nothing: what a block is depends on those before it."""
 
     def packed(self, state: EncoderState) -> EncoderState:
         """What must be kept to go back to a state, without its keys and values."""

@@ -15,12 +15,13 @@ Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 
-def loaded(path: Path, threads: int) -> onnxruntime.InferenceSession:
-    """A graph, ready to run in so many threads."""
+def loaded(path: Path, threads: int, *, spin: bool = True) -> onnxruntime.InferenceSession:
+    """A graph, ready to run in this many threads, which ``spin`` while they wait for each other, or sleep."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime raises classes of its own that share no base

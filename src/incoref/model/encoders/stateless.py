@@ -7,7 +7,8 @@ which depends on the block's own length only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import onnxruntime
@@ -21,6 +22,8 @@ _SHORTEST_LINE, _LINE_STEP = 16, 8
 """Attention takes time by the square of a line's length, empty places included."""
 _MOST_ROWS = 64
 """Sub-words in one call of several blocks: more make it no cheaper, only longer."""
+_MANY_ROWS = 384
+"""The same where nobody waits for an answer."""
 _COMPANY = 3
 """Threads for each call that can run, so that some wait, and go together, while it does."""
 
@@ -39,6 +42,15 @@ class StatelessEncoder:
         """Vectors of a block's sub-words, (n, width), and the state after it, which is the same."""
         self.sizes.check(len(block))
         return self._batcher(block, _line(len(block)), len(block)), state
+
+    def read_all(self, blocks: Sequence[Ints]) -> list[Floats]:
+        """The vectors of many blocks, those of like length in one call."""
+        for block in blocks:
+            self.sizes.check(len(block))
+        found: dict[int, Floats] = {}
+        for batch in _batches(blocks):
+            found.update(zip(batch, self.vectors([blocks[number] for number in batch]), strict=True))
+        return [found[number] for number in range(len(blocks))]
 
     def packed(self, state: EncoderState) -> EncoderState:
         return state
@@ -66,6 +78,23 @@ class StatelessEncoder:
             {"ids": np.concatenate(blocks), "places": places, "grid": grid, "cells": cells, "mask": mask},
         )[0]
         return np.split(found, ends[:-1])
+
+
+def _batches(blocks: Sequence[Ints]) -> Iterator[list[int]]:
+    """The numbers of blocks that go together: their lines are of one length, and their rows not too many."""
+    of_line: dict[int, list[int]] = defaultdict(list)
+    for number, block in enumerate(blocks):
+        of_line[_line(len(block))].append(number)
+    for numbers in of_line.values():
+        batch: list[int] = []
+        room = _MANY_ROWS
+        for number in numbers:
+            if batch and len(blocks[number]) > room:
+                yield batch
+                batch, room = [], _MANY_ROWS
+            batch.append(number)
+            room -= len(blocks[number])
+        yield batch
 
 
 def _line(length: int) -> int:

@@ -1,47 +1,50 @@
-"""What a mention and an entity have in common that can be read off their words, places and speakers.
+"""What a mention and an entity have in common that follows from their words, positions and speakers.
 
-Every feature of a (mention, entity) pair is a small class number.
+Each feature of a mention–entity pair is one object in one file (``base`` explains how to add another); importing this
+package registers them in the order below, which is the order of a model's tables unless its folder says otherwise.
 """
 
 from __future__ import annotations
 
-from incoref.model.features.classes import (
-    PAIR_FEATURES,
-    SPEAKER_FEATURE,
-    SPEAKER_PRIOR,
-    Agreement,
-    Gender,
-    Match,
-    Naming,
-    Rank,
-    Speech,
-    Told,
-    Voice,
-)
-from incoref.model.features.entities import EntityFacts
-from incoref.model.features.mentions import MentionFacts, facts_of, name_words
-from incoref.model.features.pairs import classes_of_pairs
+# isort: off
+from incoref.model.features.base import REGISTRY, PairFeature, class_counts, register, unregister
+from incoref.model.features import count as count
+from incoref.model.features import distance as distance
+from incoref.model.features import sentences as sentences
+from incoref.model.features import match as match
+from incoref.model.features import agreement as agreement
+from incoref.model.features import speaker as speaker
+from incoref.model.features import nested as nested
+from incoref.model.features import name as name
+from incoref.model.features import alias as alias
+from incoref.model.features import gender as gender
+from incoref.model.features import rank as rank
+from incoref.model.features import opened as opened
+from incoref.model.features import quote as quote
+from incoref.model.features import narrated as narrated
+# isort: on
+
+from incoref.model.features.fields import EntityState
+from incoref.model.features.mention import MentionFacts, facts_of, name_words
+from incoref.model.features.pairs import classes_of_pairs, pair_priors
 from incoref.model.features.quotations import NO_QUOTATIONS, QuotationState, Quoted, quotations
+from incoref.model.features.states import EntityStates
 
 __all__ = [
     "NO_QUOTATIONS",
-    "PAIR_FEATURES",
-    "SPEAKER_FEATURE",
-    "SPEAKER_PRIOR",
-    "Agreement",
-    "EntityFacts",
-    "Gender",
-    "Match",
+    "REGISTRY",
+    "EntityState",
+    "EntityStates",
     "MentionFacts",
-    "Naming",
+    "PairFeature",
     "QuotationState",
     "Quoted",
-    "Rank",
-    "Speech",
-    "Told",
-    "Voice",
+    "class_counts",
     "classes_of_pairs",
     "facts_of",
     "name_words",
+    "pair_priors",
     "quotations",
+    "register",
+    "unregister",
 ]

@@ -1,73 +1,66 @@
-"""The features of all pairs of a text whose entities are known, as training needs them. Knows no vectors."""
+"""The classes of all pairs of a text whose entities are known, as training needs them. Independent of vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from incoref.model.features.classes import (
-    AGREEMENT,
-    COUNTS,
-    DISTANCES,
-    GENDER,
-    GENDERED_BITS,
-    PAIR_FEATURES,
-    SENTENCES,
-    bucket,
-)
-from incoref.model.features.entities import (
-    COLUMNS,
-    COUNT,
-    FIRST,
-    GENDERS,
-    OPENED,
-    PRONOUN_BITS,
-    SENTENCE,
-    EntityFacts,
-)
-from incoref.model.features.mentions import MentionFacts
+from incoref.model.features.base import REGISTRY, Ints
+from incoref.model.features.mention import MentionFacts
+from incoref.model.features.states import EntityStates, PairStates
+
+
+@dataclass(frozen=True, slots=True)
+class _MentionNumbers:
+    """The numbers of each pair's mention, for features that compute all pairs at once."""
+
+    first: Ints
+    sentence: Ints
+    turn: Ints
+    pronoun: Ints
+    gender: Ints
 
 
 def classes_of_pairs(
     mentions: Sequence[MentionFacts], entity_of: npt.NDArray[np.int64], latest: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int8]:
-    """The classes of every mention against every entity before it, (features, pairs), mention by mention.
+    """The classes of every mention against every entity before it, (registered features, pairs), mention by mention.
 
-    What ``EntityFacts.classes`` gives for one mention after the other, each joining its entity in ``entity_of``, but
-    most features at once; ``latest`` is the latest mention of each pair's entity before the pair's own mention.
+    Equals ``EntityStates.classes`` for one mention after the other, each joining its entity in ``entity_of``, but
+    elementwise features are computed at once; ``latest`` is the latest mention of each pair's entity before the
+    pair's own mention.
     """
-    found = np.zeros((len(PAIR_FEATURES), len(latest)), np.int8)
-    count, distance, sentences, match, agreement, speaker, nested, *rest = found
-    name, gender, rank, opened, speech, told = rest
-    known = EntityFacts()
-    after = np.zeros((len(COLUMNS), len(mentions)), np.int64)  # the numbers of each mention's entity once it joined
+    classes = np.zeros((len(REGISTRY), len(latest)), np.int8)
+    rows = list(zip(classes, REGISTRY.values(), strict=True))
+    one_by_one = [(row, feature) for row, feature in rows if not feature.elementwise]
+    states = EntityStates()
+    after = np.zeros((states.columns.shape[0], len(mentions)), np.int64)  # each mention's entity once it has joined
     entities, done = [], 0
     for number, (mention, entity) in enumerate(zip(mentions, entity_of.tolist(), strict=True)):
-        for other, kind in known.matches(mention).items():
-            match[done + other] = kind
-        if mention.speaker is not None:
-            speaker[done : done + len(known)] = known.voice(mention, mention.speaker)
-        if mention.name:
-            name[done : done + len(known)] = known.naming(mention)
-        if mention.is_he_or_she:
-            rank[done : done + len(known)] = known.ranks(mention)
-        if mention.concerns_quotations:
-            speech[done : done + len(known)] = known.speech(mention)
-            told[done : done + len(known)] = known.told(mention)
-        entities.append(len(known))
-        done += len(known)
-        known.add(mention, entity)
-        after[:, number] = known.numbers[:, entity]
+        for row, feature in one_by_one:
+            if feature.applies(mention):
+                row[done : done + len(states)] = feature.classify(mention, states)
+        entities.append(len(states))
+        done += len(states)
+        states.add(mention, entity)
+        after[:, number] = states.columns[:, entity]
     of_pair = np.repeat(np.arange(len(mentions)), entities)
-    numbers = [(m.sentence, m.first, m.pronoun, m.gender) for m in mentions]
-    sentence, first, pronoun, own_gender = np.array(numbers, np.int64).reshape(-1, 4).T
-    count[:] = bucket(after[COUNT], COUNTS)[latest]
-    distance[:] = bucket(of_pair - latest, DISTANCES)
-    sentences[:] = bucket(sentence[of_pair] - after[SENTENCE][latest], SENTENCES)
-    agreement[:] = AGREEMENT[pronoun[of_pair], (after[PRONOUN_BITS] & GENDERED_BITS)[latest]]
-    nested[:] = after[FIRST][latest] >= first[of_pair]
-    gender[:] = GENDER[own_gender[of_pair], after[GENDERS][latest]]
-    opened[:] = after[OPENED][latest]
-    return found
+    numbers = [(m.first, m.sentence, m.turn, m.pronoun, m.gender) for m in mentions]
+    mention_numbers = _MentionNumbers(*np.array(numbers, np.int64).reshape(-1, 5)[of_pair].T)
+    pair_states = PairStates(states, after[:, latest], of_pair)
+    for row, feature in rows:
+        if feature.elementwise:
+            row[:] = feature.classify(mention_numbers, pair_states)
+    return classes
+
+
+def pair_priors(classes: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+    """What the features' priors add to the score of each pair, (pairs,), from ``classes_of_pairs``."""
+    total = np.zeros(classes.shape[1], np.float32)
+    for row, feature in zip(classes, REGISTRY.values(), strict=True):
+        if feature.prior is not None:
+            total += feature.prior[row]
+    return total

@@ -6,23 +6,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incoref.learning.data.examples import read
 from incoref.model.encoders import Floats, Ints, StatelessEncoder
 from incoref.model.folder import word_means
 from incoref.model.subwords import joined
 from incoref.model.windows import WindowSizes
 from tiny_models import SIZES, TinyModels, document, random_utterances
 
-ALONE = WindowSizes(SIZES.size, SIZES.tail, cache=False)
+STATELESS = WindowSizes(SIZES.size, SIZES.tail, cache=False)
 
 
 @pytest.fixture(scope="module", params=["fp32", "int8"])
 def encoder(tiny: TinyModels, request: pytest.FixtureRequest) -> StatelessEncoder:
-    found = tiny.alone[request.param].encoder
+    found = tiny.stateless[request.param].encoder
     assert isinstance(found, StatelessEncoder)
     return found
 
@@ -36,13 +34,18 @@ def by_itself(encoder: StatelessEncoder, block: Ints) -> Floats:
     return encoder.read(block, encoder.start())[0]
 
 
+@pytest.mark.learning
 @pytest.mark.parametrize("k", [1, 3])
 def test_vectors_are_those_of_training(tiny: TinyModels, k: int) -> None:
+    import torch
+
+    from incoref.learning.data.examples import read
+
     utterances = random_utterances(40, seed=k)
-    model = tiny.alone["fp32"]
-    reading = read(document(utterances), model.tokenizer, ALONE, k)
+    model = tiny.stateless["fp32"]
+    reading = read(document(utterances), model.tokenizer, STATELESS, k)
     with torch.inference_mode():
-        expected = tiny.alone_torch.word_vectors(reading).numpy()
+        expected = tiny.stateless_torch.word_vectors(reading).numpy()
     rows = []
     for block in model.blocks(utterances, k):
         subwords = joined([part for _, part in block])
@@ -53,7 +56,8 @@ def test_vectors_are_those_of_training(tiny: TinyModels, k: int) -> None:
 def test_int8_is_close(tiny: TinyModels) -> None:
     for block in random_blocks(1, [1, 5, 12, 30]):
         exact, rounded = (
-            model.encoder.read(block, model.encoder.start())[0] for model in (tiny.alone["fp32"], tiny.alone["int8"])
+            model.encoder.read(block, model.encoder.start())[0]
+            for model in (tiny.stateless["fp32"], tiny.stateless["int8"])
         )
         assert np.abs(exact - rounded).mean() < 0.1 * np.abs(exact).mean()
 
@@ -76,7 +80,7 @@ def test_the_same_bits_for_threads_that_read_at_once(encoder: StatelessEncoder) 
 
 
 def test_a_block_does_not_depend_on_what_came_before(tiny: TinyModels) -> None:
-    model = tiny.alone["fp32"]
+    model = tiny.stateless["fp32"]
     first, second = random_blocks(3, [9, 12])
     _, state = model.encoder.read(first, model.encoder.start())
     np.testing.assert_array_equal(

@@ -1,0 +1,67 @@
+"""What the training side and the running side must agree on: the order of everything inside the heads' weights.
+
+Both import it from here; a model folder stores it with its heads and is refused if it disagrees, so that a swapped
+order is an error rather than a model that is silently worse. Independent of PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from incoref.model.features import REGISTRY
+from incoref.model.transitions import Action
+
+TEXT_FEATURES = ("genre", "scheme")
+"""Features that hold for a whole text: inputs of the detector and of the clusterer alike."""
+
+DETECTOR_PARTS = ("token", "stack", "history", "features")
+"""The input of the detector's hidden layer."""
+DETECTOR_FEATURES = (*TEXT_FEATURES, "width")
+
+SPAN_PARTS = ("first", "last", "mean", "width")
+"""A span vector before its projection: its first and last word, the attention-weighted mean, and its width."""
+PAIR_PARTS = ("mention", "entity", "product", "features")
+"""The input of the clusterer's hidden layer; features are those of the pair, then those of the text."""
+
+WIDEST = 29
+"""Widths, in tokens from the first to the last, are classes from 0 to this one, which stands for wider spans too."""
+SPAN_WIDTHS = WIDEST + 1
+EMPTY_STACK = SPAN_WIDTHS
+"""The class of the detector's width feature when the stack is empty."""
+STACK_WIDTHS = SPAN_WIDTHS + 1
+
+
+def head_layout(pair_features: Sequence[str]) -> dict[str, Any]:
+    """The layout of heads with these pair features, as JSON."""
+    return {
+        "actions": [action.name for action in Action],
+        "detector": list(DETECTOR_PARTS),
+        "detector_features": list(DETECTOR_FEATURES),
+        "span": list(SPAN_PARTS),
+        "span_widths": SPAN_WIDTHS,
+        "pair": list(PAIR_PARTS),
+        "text_features": list(TEXT_FEATURES),
+        "pair_features": [[name, list(REGISTRY[name].classes)] for name in pair_features],
+    }
+
+
+def pair_features_of(layout: Mapping[str, Any]) -> tuple[str, ...]:
+    """The pair features of heads with this layout; ValueError if this version would read their weights wrongly."""
+    features = dict(layout["pair_features"])
+    unknown = [name for name in features if name not in REGISTRY]
+    if unknown:
+        raise ValueError(
+            f"the model has the pair feature '{unknown[0]}', which is not registered; known are {', '.join(REGISTRY)}"
+        )
+    expected = head_layout(tuple(features))
+    for part, value in expected.items():
+        if part != "pair_features" and layout.get(part) != value:
+            raise ValueError(f"the model has {part} = {layout.get(part)}, this version needs {value}")
+    for name, classes in expected["pair_features"]:
+        if features[name] != classes:
+            raise ValueError(
+                f"pair feature '{name}': the model has the classes {', '.join(features[name])}; "
+                f"this version needs {', '.join(classes)}"
+            )
+    return tuple(features)

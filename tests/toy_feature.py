@@ -1,0 +1,28 @@
+"""A pair feature in one file, as a contributor would write it: has the entity been mentioned with a long word?
+
+Used by the test that a new feature needs no other change, from training to saved sessions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from incoref.model.features import MentionFacts, PairFeature
+from incoref.model.features.base import ChangingEntity, States, WordStates
+from incoref.model.features.fields import Number, highest
+
+LONGEST = Number("longest_word", 0, highest)
+
+
+class LongWord(PairFeature):
+    name = "long_word"
+    description = "whether it was mentioned with a word of six letters or more"
+    classes = ("NO", "YES")
+    fields = (LONGEST,)
+    elementwise = True
+
+    def classify(self, mention: Any, states: States) -> Any:
+        return states[LONGEST] >= 6
+
+    def update(self, entity: ChangingEntity, mention: MentionFacts, states: WordStates) -> None:
+        entity[LONGEST] = max(entity[LONGEST], *map(len, mention.string.split()))

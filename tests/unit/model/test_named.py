@@ -1,0 +1,42 @@
+"""Models by name: shipped, installed in another package, missing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import incoref
+from incoref.errors import IncorefError
+from incoref.model.named import DEFAULT_MODEL, find_model
+from tiny_models import TinyModels
+
+
+@pytest.fixture
+def package(tiny: TinyModels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that offers a model: a module and what pip writes beside it."""
+    (tmp_path / "some_models.py").write_text(f"FOLDER = {str(tiny.int8)!r}\n", encoding="utf-8")
+    info = tmp_path / "some_models-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-models\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[incoref.models]\nour-tiny = some_models:FOLDER\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "some_models", raising=False)
+
+
+def test_the_shipped_model_has_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_model(None) == find_model("en") == find_model("en-small") == find_model(Path("en")) == DEFAULT_MODEL
+    (tmp_path / "en").mkdir()
+    assert find_model("en") == Path("en")  # a folder comes first
+
+
+def test_a_model_of_an_installed_package(package: None, tiny: TinyModels) -> None:
+    assert find_model("our-tiny") == tiny.int8
+    assert incoref.load("our-tiny").model.folder == tiny.int8
+
+
+def test_an_unknown_name_lists_those_that_are_installed(package: None) -> None:
+    with pytest.raises(IncorefError, match=r"xx: no such model folder, .* installed: en, our-tiny"):
+        find_model("xx")
