@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from incoref.learning.check_reference import read_reference
 from incoref.learning.paper.authors_names import authors_weights
 from incoref.learning.paper.checkpoint import import_checkpoint, load_paper_model, save_paper_model
 from incoref.learning.paper.chunks import plan
 from incoref.learning.paper.document import with_gold
-from incoref.learning.paper.reference import check_reference, read_reference_documents, read_reference_model
+from incoref.learning.paper.reference import read_reference_documents, read_reference_model
 from incoref.model.transitions import replay
 
 FOLDERS = (
@@ -27,10 +31,69 @@ FOLDERS = (
 )
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+BASELINES = (
+    "c2f",
+    "c2f-attended",
+    "icoref",
+    "icoref-sentence",
+    "icoref-mentions",
+    "longdoc-unbounded",
+    "longdoc-learned",
+    "longdoc-lru",
+    "longdoc-unbounded-litbank",
+    "longdoc-unbounded-no-ignore",
+    "s2e",
+)
+ALL = (*FOLDERS, *(f"baselines/{name}" for name in BASELINES))
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_every_number_of_every_document_is_reproduced(name: str, shared: Path) -> None:
-    rows = check_reference(shared / "reference-outputs" / name)
+    rows = read_reference(shared / "reference-outputs" / name).check()
     assert [row for row in rows if not row.passed] == []
+
+
+def wrong_copies(value: Any, quantity: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """For each quantity in some outputs, copies in which one number or decision of it is wrong."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            for wrong, copy in wrong_copies(inner, (*quantity, name)):
+                yield wrong, {**value, name: copy}
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            seen = set()
+            for wrong, copy in wrong_copies(inner, quantity):
+                seen.add(wrong)
+                yield wrong, [*value[:place], copy, *value[place + 1 :]]
+            if seen:
+                break  # the first element that holds something is enough
+        yield quantity, [*value, value[-1]] if value else [0]
+    elif isinstance(value, bool):
+        yield quantity, not value
+    elif isinstance(value, int):
+        yield quantity, value + 1
+    elif isinstance(value, float):
+        yield quantity, value + 1e-5 * max(1.0, abs(value))
+    elif value is None:
+        yield quantity, 1.0
+
+
+@pytest.mark.parametrize("name", ("sent-inc", *(f"baselines/{name}" for name in BASELINES)))
+def test_nonsense_in_any_quantity_is_found(name: str, shared: Path) -> None:
+    reference = read_reference(shared / "reference-outputs" / name)
+    found = reference.double(0)
+    tried = set()
+    for quantity, wrong in wrong_copies(reference.expected[0]):
+        if quantity in tried:
+            continue
+        tried.add(quantity)
+        checked = replace(reference, expected=[wrong], double=lambda _: found, single=lambda _: found, own=list)
+        rows = checked.check()
+        assert sum(not row.passed for row in rows) == 1, quantity
+    right = replace(
+        reference, expected=reference.expected[:1], double=lambda _: found, single=lambda _: found, own=list
+    )
+    assert all(row.passed for row in right.check())
 
 
 @pytest.mark.parametrize("name", FOLDERS)

@@ -13,10 +13,10 @@ from incoref.learning.train.prediction import predict
 from incoref.model import transitions
 from incoref.model.encoders import Encoder, load_encoder
 from incoref.model.folder import Model, word_means
-from incoref.model.predict import predict as predict_document
 from incoref.model.step import Heads
 from incoref.model.subwords import blocks_of, joined
 from incoref.model.transitions import Action
+from incoref.resolver import Resolver
 from tiny_models import LONG, SIZES, WITH_MARKS, WORDS, TinyModels, document, random_document, random_utterances
 
 Floats = npt.NDArray[np.float32]
@@ -111,7 +111,11 @@ def teacher_forced_scores(
             if span is not None:
                 vector = heads.clusters.spans(rows, [span])[0]
                 facts = mention_facts(reading, [(before + span[0], before + span[1])])[0]
-                link_scores.append(heads.clusters.scores(memory, vector, memory.facts.classes(facts), constant))
+                link_scores.append(
+                    heads.clusters.scores(
+                        memory, vector, memory.states.classes(facts, heads.clusters.features), constant
+                    )
+                )
                 heads.clusters.add(memory, vector, facts, entity_of[found])
                 found += 1
             scoring.taken(state.position, action)
@@ -127,7 +131,7 @@ def test_scores_along_a_gold_derivation_are_those_of_training(tiny: TinyModels, 
     reading = read(text, tiny.tokenizer, SIZES)
     annotation = annotate(text, reading, "ontonotes", {})
     model = tiny.torch
-    heads = Heads.from_weights(model.head_weights(), model.names)
+    heads = model.heads()
     vectors = trained_vectors(model, reading)
     actions, links = teacher_forced_scores(
         heads, reading, vectors, annotation.derivation.action, annotation.entity_of.tolist()
@@ -146,8 +150,10 @@ def test_decisions_are_those_of_the_learning_side(tiny: TinyModels, k: int) -> N
     expected = list(predict(tiny.torch, documents, tiny.tokenizer, SIZES, "ontonotes", k=k))
     assert any(len(cluster) > 2 for clusters in expected for cluster in clusters)
     for text, clusters in zip(documents, expected, strict=True):
-        found = predict_document(tiny.model, text, setting=f"k={k}")
-        assert [[mention.tokens for mention in entity.mentions] for entity in found.entities] == clusters
+        found = Resolver(tiny.model).resolve(text, singletons=True, setting=f"k={k}")
+        assert [sorted(mention.tokens for mention in entity.mentions) for entity in found.entities] == [
+            sorted(cluster) for cluster in clusters
+        ]
 
 
 def test_int8_weights_stay_close(tiny: TinyModels) -> None:

@@ -13,6 +13,15 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from incoref.errors import IncorefError
+from incoref.learning.baselines.config import (
+    BASELINES,
+    BaselineConfig,
+    C2FConfig,
+    CorefQAConfig,
+    ICorefConfig,
+    LongdocConfig,
+    S2EConfig,
+)
 from incoref.learning.paper.config import PaperConfig
 from incoref.model.windows import WindowSizes
 
@@ -28,7 +37,7 @@ class CorpusConfig(_Section):
     format: str | None = Field(None, description="The format; guessed from content when not given.")
     scheme: str = Field("ontonotes", description="Name of the annotation scheme.")
     documents: Path | None = Field(None, description="A file that lists the ids of the documents to take.")
-    limit: int | None = Field(None, gt=0, description="Take at most so many documents, spread over the corpus.")
+    limit: int | None = Field(None, gt=0, description="Take at most N documents, spread over the corpus.")
     genre: str | None = Field(None, description="Genre of all its documents; what the files say when not given.")
     singletons_from: Path | None = Field(
         None,
@@ -36,6 +45,11 @@ class CorpusConfig(_Section):
         "an empty text for none.",
     )
     weight: float = Field(1.0, gt=0, description="Weight of this annotation among those of the same text.")
+    partial: bool = Field(
+        False,
+        description="Only some mentions are annotated, as in GAP: learn what the pronouns among them refer to, and "
+        "nothing else. Streaming.",
+    )
     share: float = Field(1.0, gt=0, description="Visits a document gets in an epoch; below 1, some are left out.")
     dialogue_share: float | None = Field(
         None, gt=0, description="The same for documents with several speakers; as the others when not given."
@@ -44,7 +58,7 @@ class CorpusConfig(_Section):
     apart: bool = Field(
         False, description="Read on its own, also where another corpus has the same texts: as stretches, for example."
     )
-    longest: int | None = Field(None, gt=0, description="Read at most so many tokens, a random stretch each time.")
+    longest: int | None = Field(None, gt=0, description="Read at most N tokens, a random stretch each time.")
     name: str | None = Field(None, description="Name in reports; the path when not given.")
     drop_singletons: bool = Field(
         False, description="Leave singletons out: of what is learned from, or, when evaluating, of both sides."
@@ -66,7 +80,7 @@ class EncoderConfig(_Section):
         description="The pretrained encoder: a folder with config.json, model.safetensors and tokenizer.json, "
         "a name in the local Hugging Face cache, or en, the shipped model's. Nothing is ever downloaded."
     )
-    layers: int | None = Field(None, gt=0, description="Use only so many of its first layers. Streaming.")
+    layers: int | None = Field(None, gt=0, description="Use only the first N layers. Not for the paper's model.")
     window: int = Field(512, gt=2, description="Positions in a window. Streaming.")
     tail: int = Field(
         96, ge=0, description="Sub-words of the last window kept as context when a new one starts. Streaming."
@@ -77,7 +91,8 @@ class EncoderConfig(_Section):
 
     capitals: bool = Field(
         True,
-        description="Tell the encoder which words have capitals: for a vocabulary that knows none. Streaming.",
+        description="Tell the encoder which words have capitals: for a vocabulary that knows none. "
+        "Not for the paper's model.",
     )
 
     pretrained: float = Field(
@@ -117,10 +132,12 @@ class HeadsConfig(_Section):
 
 class TrainingConfig(_Section):
     epochs: int = Field(6, gt=0, description="Times that the training data is gone through.")
-    encoder_rate: float = Field(1e-4, description="Highest learning rate of the encoder.")
-    head_rate: float = Field(5e-4, description="Highest learning rate of everything else.")
-    vote_rate: float = Field(
-        1e-2, description="Highest learning rate of what a feature's class adds to a pair's score. Streaming."
+    encoder_rate: float = Field(1e-4, description="Highest learning rate of the encoder; with start, 1e-5.")
+    head_rate: float = Field(5e-4, description="Highest learning rate of everything else; with start, 5e-5.")
+    class_bias_rate: float = Field(
+        1e-2,
+        description="Highest learning rate of what a feature's class adds to a pair's score; with start, 1e-3. "
+        "Streaming.",
     )
     layer_decay: float = Field(1.0, gt=0, le=1, description="Each layer below the top learns so much slower.")
     warmup: float = Field(0.1, ge=0, lt=1, description="Part of all steps in which the rates grow.")
@@ -135,7 +152,7 @@ class TrainingConfig(_Section):
         gt=0,
         description="Largest norm of a gradient: encoder and rest apart (streaming: encoder, detector, clusterer).",
     )
-    freeze_encoder: bool = Field(False, description="Keep the whole encoder as it is. Streaming.")
+    freeze_encoder: bool = Field(False, description="Keep the whole encoder as it is. Not for the paper's model.")
     freeze_embeddings: bool = Field(False, description="Keep the encoder's word embeddings as they are.")
     action_power: float = Field(
         0.25, description="Action weights are inverse frequencies to this power; paper: 1. Streaming."
@@ -154,6 +171,12 @@ class TrainingConfig(_Section):
     renamed: float = Field(
         0.0, ge=0, le=1, description="How often the people of a text have names of those in others. Streaming."
     )
+    swapped: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="How often men and women of a text change places, with other names. Streaming.",
+    )
     own_clusters: float = Field(
         0.0,
         ge=0,
@@ -166,7 +189,7 @@ class TrainingConfig(_Section):
     own_from: int = Field(2, ge=1, description="First epoch in which it does either. Streaming.")
     average: float = Field(0.0, ge=0, lt=1, description="Decay of a running average of the weights; 0 for none.")
     average_epochs: int = Field(
-        0, ge=0, description="At the end, also try the mean of the weights after so many epochs; 0 for none."
+        0, ge=0, description="At the end, also try the mean of the weights after N epochs; 0 for none."
     )
     average_of: Literal["best", "last"] = Field("best", description="Which epochs those are.")
     seed: int = Field(1, description="Of everything random: first weights, order, dropout, stretches.")
@@ -185,7 +208,7 @@ class TrainingConfig(_Section):
 _STREAMING_ONLY = {
     "encoder": ("layers", "window", "tail", "cache", "capitals", "pretrained"),
     "training": (
-        "vote_rate",
+        "class_bias_rate",
         "freeze_encoder",
         "action_power",
         "type_loss",
@@ -193,12 +216,16 @@ _STREAMING_ONLY = {
         "capitals_dropout",
         "masked",
         "renamed",
+        "swapped",
         "k",
         "own_clusters",
         "own_mentions",
         "own_from",
     ),
 }
+_FOR_BASELINES = {"layers", "capitals", "freeze_encoder"}
+"""Those of them that the baselines have, too."""
+_RATES_WITH_START = {"encoder_rate": 1e-5, "head_rate": 5e-5, "class_bias_rate": 1e-3}
 _FREE_TO_CHANGE = {"threads", "device", "checkpoint_minutes", "tensorboard"}
 """Settings of the training that a resumed run may have otherwise than before."""
 
@@ -206,8 +233,10 @@ _FREE_TO_CHANGE = {"threads", "device", "checkpoint_minutes", "tensorboard"}
 class Configuration(_Section):
     """A whole training run."""
 
-    kind: Literal["streaming", "paper"] = Field(
-        "streaming", description="The default model (any BERT, block-causal), or the paper's (XLNet with recurrence)."
+    kind: Literal["streaming", "paper", "c2f", "s2e", "icoref", "longdoc", "corefqa"] = Field(
+        "streaming",
+        description="The default model (any BERT, block-causal), the paper's (XLNet with recurrence), or one of the "
+        "systems that the paper compares with (any BERT).",
     )
     encoder: EncoderConfig
     start: Path | None = Field(
@@ -218,6 +247,11 @@ class Configuration(_Section):
     )
     heads: HeadsConfig = HeadsConfig()
     paper: PaperConfig | None = Field(None, description="The paper's model: mode, setting, sizes.")
+    c2f: C2FConfig | None = Field(None, description="Coarse-to-fine span ranking.")
+    s2e: S2EConfig | None = Field(None, description="Start-to-end.")
+    icoref: ICorefConfig | None = Field(None, description="ICoref, and ICoref-inc with sentences = true.")
+    longdoc: LongdocConfig | None = Field(None, description="longdoc.")
+    corefqa: CorefQAConfig | None = Field(None, description="CorefQA.")
     training: TrainingConfig = TrainingConfig()
     types: tuple[str, ...] = Field((), description="Entity types to tell apart, as a second task. Streaming.")
     train: tuple[CorpusConfig, ...] = Field(min_length=1)
@@ -229,23 +263,41 @@ class Configuration(_Section):
         """``encoder = "path or name"`` is short for a section with this path."""
         return {"path": given} if isinstance(given, str | Path) else given
 
+    @model_validator(mode="before")
+    @classmethod
+    def _adapts_gently(cls, given: Any) -> Any:
+        """A trained model is adapted at lower rates: at those for fresh weights, a few documents ruin it."""
+        if isinstance(given, dict) and given.get("start") is not None and isinstance(given.get("training", {}), dict):
+            return {**given, "training": {**_RATES_WITH_START, **given.get("training", {})}}
+        return given
+
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Configuration:
+        for other in ("paper", *BASELINES):
+            if other != self.kind and getattr(self, other) is not None:
+                raise ValueError(f'the section {other} is for kind = "{other}"')
         if self.kind == "streaming":
-            if self.paper is not None:
-                raise ValueError('the section paper is for kind = "paper"')
             return self
         odd = _not_default(self, ("start", "heads", "types"))
         for section, names in _STREAMING_ONLY.items():
-            odd += [f"{section}.{name}" for name in _not_default(getattr(self, section), names)]
-        odd += [f"train.{name}" for corpus in self.train for name in _not_default(corpus, ("weight",))]
+            unknown = tuple(name for name in names if self.kind == "paper" or name not in _FOR_BASELINES)
+            odd += [f"{section}.{name}" for name in _not_default(getattr(self, section), unknown)]
+        odd += [f"train.{name}" for corpus in self.train for name in _not_default(corpus, ("weight", "partial"))]
         if odd:
-            raise ValueError(f'not for kind = "paper": {", ".join(odd)}')
+            raise ValueError(f'not for kind = "{self.kind}": {", ".join(odd)}')
         return self
 
     @property
     def paper_or_default(self) -> PaperConfig:
         return self.paper or PaperConfig()
+
+    @property
+    def baseline(self) -> BaselineConfig | None:
+        """The settings of the system that is trained, if it is one that the paper compares with."""
+        if self.kind not in BASELINES:
+            return None
+        given: BaselineConfig | None = getattr(self, self.kind)
+        return given or BASELINES[self.kind]()
 
     @classmethod
     def read(cls, path: Path, settings: Sequence[str] = ()) -> Configuration:
@@ -266,7 +318,7 @@ class Configuration(_Section):
             raise IncorefError(f"{path}: {faults}") from error
 
     def with_limit(self, documents: int) -> Configuration:
-        """The same with at most so many documents of each corpus, for a quick trial."""
+        """The same with at most this many documents of each corpus, for a quick trial."""
 
         def limited(corpora: tuple[CorpusConfig, ...]) -> tuple[CorpusConfig, ...]:
             return tuple(c.model_copy(update={"limit": min(documents, c.limit or documents)}) for c in corpora)

@@ -13,12 +13,14 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from incoref.model import transitions
-from incoref.model.transitions import Action, History, Span, Stack, State
+from incoref.model.transitions import EFFECTS, LEGAL, Action, Effect, Span
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+_ADVANCES, _PUSHES, _POPS, _EMITS = (
+    np.array([EFFECTS[action][effect] for action in Action]) for effect in range(len(Effect._fields))
+)
 EMPTY = -1
 """Width of the empty stack; the detector maps it to a class of its own or to 0."""
 
@@ -57,7 +59,7 @@ def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:
         derivations.append(np.asarray(actions, np.int64))
     chunk_steps = np.array([len(actions) for actions in derivations], np.int64)
     action = np.concatenate([np.zeros(0, np.int64), *derivations])
-    advances = action == Action.ADVANCE
+    advances = _ADVANCES[action]
     token = np.cumsum(advances) - advances  # tokens left behind before each step
     chunk_ends = np.cumsum(np.array(lengths, np.int64))
     chunk = np.repeat(np.arange(len(chunk_steps)), chunk_steps)
@@ -66,7 +68,7 @@ def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:
     width = np.where(empty, EMPTY, token - np.concatenate([[0], forest.push_token])[forest.node])
     legal = _legal(action, chunk_steps, ~empty, token >= chunk_ends[chunk] - 1)
     _check(action, legal, advances, chunk_steps, lengths)
-    found_at = np.flatnonzero((action == Action.POP) | (action == Action.PEEK))
+    found_at = np.flatnonzero(_EMITS[action])
     return Derivation(
         action=action,
         legal=legal,
@@ -87,12 +89,12 @@ class _Forest:
     """The stack nodes of a derivation, and the one on top before every step."""
 
     def __init__(self, action: Ints, token: Ints) -> None:
-        changes = np.flatnonzero((action == Action.PUSH) | (action == Action.POP))
+        changes = np.flatnonzero(_PUSHES[action] | _POPS[action])
         parents: list[int] = []
         levels: list[int] = []
         tops: list[int] = []  # the node on top after each change
         stack = [0]
-        for pushes in (action[changes] == Action.PUSH).tolist():
+        for pushes in _PUSHES[action[changes]].tolist():
             if pushes:
                 parents.append(stack[-1])
                 levels.append(len(stack) - 1)
@@ -102,7 +104,7 @@ class _Forest:
             tops.append(stack[-1])
         # Each step sees the top that the latest change before it left.
         self.node = np.array([0, *tops], np.int64)[np.searchsorted(changes, np.arange(len(action)), side="left")]
-        self.push_token = token[action == Action.PUSH]
+        self.push_token = token[_PUSHES[action]]
         self.push_parent = np.array(parents, np.int64)
         self.push_level = np.array(levels, np.int64)
 
@@ -121,18 +123,10 @@ _START = len(Action)
 
 @cache
 def _legal_table() -> Bools:
-    """The transition system's guards by latest action, stack (empty or not) and token (the last one or not)."""
+    """``transitions.LEGAL`` as an array: by action before, stack (empty or not) and token (the last one or not)."""
     table = np.zeros((len(Action) + 1, 2, 2, len(Action)), np.bool_)
-    for before in range(len(Action) + 1):
-        for on_stack in (False, True):
-            for on_last in (False, True):
-                state = State(
-                    length=1 if on_last else 2,
-                    stack=Stack(0) if on_stack else None,
-                    history=None if before == _START else History(Action(before)),
-                    pushed=before == Action.PUSH,
-                )
-                table[before, int(on_stack), int(on_last), list(transitions.legal(state))] = True
+    for (before, on_stack, on_last), actions in LEGAL.items():
+        table[_START if before is None else before, int(on_stack), int(on_last), list(actions)] = True
     return table
 
 

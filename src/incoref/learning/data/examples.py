@@ -27,6 +27,8 @@ from incoref.types import Document
 Ints = npt.NDArray[np.int64]
 NO_TYPE = -100
 """Entity type of mentions that have none: what cross-entropy ignores."""
+NOT_ANNOTATED = -1
+"""Gold entity of mentions that a partial annotation leaves open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,9 @@ class Clustering:
     first: Ints  # (M,) first token
     last: Ints  # (M,) last token, included
     entity_of: Ints  # (M,) entity that each joins, numbered in order of foundation
-    gold_of: Ints  # (M,) gold entity of each
+    gold_of: Ints  # (M,) gold entity of each, or NOT_ANNOTATED
     types: Ints  # (M,) entity type, or NO_TYPE
+    pronoun: npt.NDArray[np.bool_]  # (M,) whether it is a pronoun
     pairs: Pairs
     pair_classes: npt.NDArray[np.int8]  # (features, P)
 
@@ -82,6 +85,7 @@ class Annotation:
     entity_of: Ints  # (M,) gold entity of each mention, numbered in order of foundation
     types: Ints  # (M,) entity type, or NO_TYPE
     dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
+    partial: bool = False  # whether there are mentions that are not annotated
 
     @cached_property
     def gold(self) -> Clustering:
@@ -149,6 +153,7 @@ def annotate(
     scheme: str,
     types: Mapping[str, int],
     weight: float = 1.0,
+    partial: bool = False,
 ) -> Annotation:
     """The gold derivation of a document, cut into blocks as it is read."""
     gold = gold_mentions(document)
@@ -162,6 +167,7 @@ def annotate(
         entity_of=numbered(gold.entities[span] for span in spans),
         types=np.array([types.get(gold.types[span] or "", NO_TYPE) for span in spans], np.int64),
         dropped=gold.same_span + dropped(gold.entities, spans, reading.chunks),
+        partial=partial,
     )
 
 
@@ -175,7 +181,7 @@ def clustering(
     reading: Reading, spans: Sequence[transitions.Span], entity_of: Ints, gold_of: Ints, types: Ints
 ) -> Clustering:
     """Mentions that join these entities, with all pairs and their classes."""
-    pairs = pairs_of(entity_of)
+    pairs, facts = pairs_of(entity_of), mention_facts(reading, spans)
     first, last = np.array(spans, np.int64).reshape(-1, 2).T
     return Clustering(
         first=np.ascontiguousarray(first),
@@ -183,8 +189,9 @@ def clustering(
         entity_of=entity_of,
         gold_of=gold_of,
         types=types,
+        pronoun=np.array([bool(fact.pronoun) for fact in facts], bool),
         pairs=pairs,
-        pair_classes=classes_of_pairs(mention_facts(reading, spans), entity_of, pairs.state),
+        pair_classes=classes_of_pairs(facts, entity_of, pairs.state),
     )
 
 

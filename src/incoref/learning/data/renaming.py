@@ -1,8 +1,10 @@
-"""Other names for the people of a text: what is learned of a text then holds whatever they are called.
+"""Other names and genders for the people of a text: what is learned of it then holds whatever they are called.
 
 Few texts are learned from, and often: an encoder soon knows their people by name. So a man's name gives way to that
 of a man in another text, a woman's to a woman's, everywhere in the text alike. Who is a man or a woman is told by the
-pronouns and titles of the gold entities; a name that both have (a family's) stays, and so does anything else.
+pronouns and titles of the gold entities; a name that both have (a family's) stays, and so does anything else. Where
+men and women change places, "he" becomes "she", "father" "mother", and men get the names of women: who does what is
+then no sign of gender.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from incoref.model.features import facts_of
-from incoref.model.features.mentions import FEMALE, MALE
+from incoref.text.english import COUNTERPARTS, FEMALE, MALE
 from incoref.types import Document, Sentence
 
 
@@ -29,20 +31,63 @@ class Names:
             small.update(token.text for token in document.tokens if token.text.islower())
         self._of = {gender: sorted(names - small) for gender, names in found.items()}
 
-    def renamed(self, documents: Sequence[Document], rng: np.random.Generator) -> list[Document]:
-        """Annotations of one text, with names that others in it do not have."""
+    def renamed(self, documents: Sequence[Document], rng: np.random.Generator, swap: bool = False) -> list[Document]:
+        """Annotations of one text, with names that others in it do not have.
+
+        With ``swap``, men and women change places.
+        """
         taken = {token.text.lower() for token in documents[0].tokens}
         others: dict[str, str] = {}
         named = names_of(documents[0])
         for gender, names in self._of.items():
             free = [name for name in names if name not in taken]
-            own = [word for word in names if named.get(word) == gender]
+            wanted = (MALE + FEMALE - gender) if swap else gender
+            own = [word for word in self._of[wanted] if named.get(word) == wanted]
             drawn = rng.permutation(len(free))[: len(own)]  # where there are too few, some keep their names
             others |= zip(own, (free[number] for number in drawn), strict=False)
-        return [
-            replace(document, sentences=tuple(_renamed(sentence, others) for sentence in document.sentences))
-            for document in documents
-        ]
+        owners = _owners(documents) if swap else frozenset()
+        found = []
+        for document in documents:
+            sentences, first = [], 0
+            for sentence in document.sentences:
+                renamed = _renamed(sentence, others)
+                sentences.append(_swapped(renamed, first, owners) if swap else renamed)
+                first += len(sentence.tokens)
+            found.append(replace(document, sentences=tuple(sentences)))
+        return found
+
+
+def _owners(documents: Sequence[Document]) -> frozenset[int]:
+    """The words with which a longer mention begins: "her" in "her house" is one, in "saw her" it is not."""
+    return frozenset(
+        mention.tokens[0]
+        for document in documents
+        for mention in document.mentions
+        if mention.tokens[1] - mention.tokens[0] > 1
+    )
+
+
+def _swapped(sentence: Sentence, first: int, owners: frozenset[int]) -> Sentence:
+    """The sentence, whose first word has the number ``first``, with the words of the other gender."""
+    tokens = []
+    for number, token in enumerate(sentence.tokens, first):
+        lower = token.text.lower()
+        if lower in ("his", "her"):
+            owns = number in owners
+            other = ("her" if owns else "hers") if lower == "his" else ("his" if owns else "him")
+        else:
+            other = COUNTERPARTS.get(lower, lower)
+        if other != lower:
+            token = token._replace(text=_written_like(token.text, other))
+        tokens.append(token)
+    return replace(sentence, tokens=tuple(tokens))
+
+
+def _written_like(word: str, other: str) -> str:
+    """Another word with the capitals of the first."""
+    if word.isupper() and len(word) > 1:
+        return other.upper()
+    return other.capitalize() if word[:1].isupper() else other
 
 
 def names_of(document: Document) -> dict[str, int]:
@@ -72,6 +117,6 @@ def _renamed(sentence: Sentence, others: dict[str, str]) -> Sentence:
     for token in sentence.tokens:
         other = others.get(token.text.lower()) if token.text[:1].isupper() else None
         if other is not None:
-            token = token._replace(text=other.upper() if token.text.isupper() else other.capitalize())
+            token = token._replace(text=_written_like(token.text, other))
         tokens.append(token)
     return replace(sentence, tokens=tuple(tokens))

@@ -25,6 +25,8 @@ class Annotated:
     document: Document
     scheme: str
     weight: float
+    partial: bool = False
+    """Whether only some of its mentions are annotated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Sour
                 document = without_singletons(document)
             words = " ".join(token.text for token in document.tokens)
             text = (document.id, words) if together and not config.apart else (number, place)
-            by_text[text].append((config, Annotated(document, config.scheme, config.weight)))
+            by_text[text].append((config, Annotated(document, config.scheme, config.weight, config.partial)))
     return [
         Source(tuple(annotated for _, annotated in group), _share(*group[0]), group[0][0].longest)
         for group in by_text.values()
@@ -168,6 +170,15 @@ def sentences_of(document: Document, start: int, end: int) -> Document:
         if kept:
             entities.append(replace(entity, mentions=kept))
     return replace(document, sentences=document.sentences[start:end], entities=tuple(entities))
+
+
+def schemes_without_singletons(found: Iterable[Source]) -> tuple[str, ...]:
+    """The schemes under which every annotated entity has several mentions."""
+    has: dict[str, bool] = {}
+    for annotated in (a for source in found for a in source.annotated if not a.partial):
+        alone = any(len(entity.mentions) == 1 for entity in annotated.document.entities)
+        has[annotated.scheme] = has.get(annotated.scheme, False) or alone
+    return tuple(scheme for scheme, some in has.items() if not some)
 
 
 def genres(found: Iterable[Source]) -> tuple[str, ...]:

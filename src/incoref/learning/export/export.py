@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
+from onnx.external_data_helper import set_external_data
 from safetensors.numpy import save_file
 
 from incoref.learning.config import CorpusConfig
@@ -17,9 +20,11 @@ from incoref.learning.export.calibration import Calibration, calibrate
 from incoref.learning.export.quantisation_ranges import evened, input_ranges
 from incoref.learning.export.selftest_texts import golden_documents, write_golden
 from incoref.learning.onnx.attention import kv_cache_graph, stateless_graph
+from incoref.learning.onnx.products import products_graph
 from incoref.learning.train.warm_start import load_mean
-from incoref.model.folder import Model, ModelConfig
-from incoref.model.step import Temperatures
+from incoref.model.folder import WORD_TABLE, Model, ModelConfig
+from incoref.model.matmul import Floats, Times, plain_product
+from incoref.model.step import HeadNames, Heads, Temperatures
 from incoref.model.subwords import SubwordTokenizer
 
 
@@ -44,10 +49,11 @@ def export(
         texts = [document for documents, _ in corpora for document in documents] or golden_documents()
         encoder, ranges = evened(model.encoder, input_ranges(model, texts, tokenizer, sizes))
         graph = stateless_graph(encoder, tokenizer.start, ranges)
-    onnx.save(graph, out / "encoder.onnx")
+    save_encoder(graph, out)
     precision = np.float16 if quantise else np.float32
     heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
-    save_file(heads, out / "head.safetensors")
+    save_file(heads, out / "head.safetensors", {"layout": json.dumps(model.layout())})
+    onnx.save(products_graph(head_matrices(heads, model.names, model.pair_features), quantise), out / "head.onnx")
     shutil.copy(trained[0] / "tokenizer.json", out / "tokenizer.json")
     described = ModelConfig(
         name=name,
@@ -57,10 +63,32 @@ def export(
         temperatures=calibration.temperatures if calibration else Temperatures(),
         k=config.training.k[0],
         capitals=capitals,
-        rounded=quantise,
         description=f"{config.encoder.path.name}, {model.encoder.sizes.layers} layers, "
         f"{'int8' if quantise else 'fp32'}; trained on {', '.join(str(c.scheme) for c in config.train)}",
     )
     (out / "config.json").write_text(json.dumps(described.to_json(), indent=1) + "\n", encoding="utf-8")
     write_golden(Model.load(out))
     return calibration
+
+
+def save_encoder(graph: onnx.ModelProto, folder: Path, largest: int = 90 << 20) -> None:
+    """Write the graph; where that would make a file of more than ``largest`` bytes, word embeddings get their own."""
+    (folder / WORD_TABLE).unlink(missing_ok=True)
+    if graph.ByteSize() > largest:
+        table = next(tensor for tensor in graph.graph.initializer if tensor.name == "words.table")
+        set_external_data(table, WORD_TABLE)
+    onnx.save(graph, folder / "encoder.onnx")
+
+
+def head_matrices(
+    weights: Mapping[str, npt.NDArray[Any]], names: HeadNames, pair_features: Sequence[str]
+) -> dict[str, Floats]:
+    """The matrices that the running side multiplies with, by name, from the heads' weights as they are stored."""
+    matrices: dict[str, Floats] = {}
+
+    def product(name: str, matrix: Floats) -> Times:
+        matrices[name] = matrix
+        return plain_product(name, matrix)
+
+    Heads.from_weights(weights, names, product=product, pair_features=pair_features)
+    return matrices

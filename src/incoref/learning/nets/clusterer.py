@@ -17,7 +17,8 @@ from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint
 
 from incoref.learning.data.pairs import Pairs
-from incoref.learning.nets.layers import Dropout, FeatureTables, SplitLinear, Votes, beside
+from incoref.learning.nets.layers import ClassBias, Dropout, FeatureTables, SplitLinear, beside
+from incoref.model.layout import PAIR_PARTS, SPAN_PARTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class ClustererSizes:
     """Hidden size of a learned score for a new entity; none is the paper's constant."""
     types: int = 0
     """Number of entity types to tell apart, as a second task."""
-    votes: tuple[str, ...] = ()
-    """Features of a pair whose classes also add a number of their own to the score, past the hidden layer."""
+    class_bias: tuple[str, ...] = ()
+    """Features of a pair whose classes also add a bias of their own to the score, past the hidden layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,11 @@ class Clusterer(nn.Module):
         size = span if sizes.projection is None else sizes.projection
         self.pair_features = FeatureTables(pair_features, sizes.feature)
         self.hidden = SplitLinear(
-            {"mention": size, "entity": size, "product": size, "features": self.pair_features.width}, sizes.hidden
+            dict(zip(PAIR_PARTS, (size, size, size, self.pair_features.width), strict=True)), sizes.hidden
         )
-        self.votes = Votes({name: pair_features[name] for name in sizes.votes}) if sizes.votes else None
+        self.class_bias = (
+            ClassBias({name: pair_features[name] for name in sizes.class_bias}) if sizes.class_bias else None
+        )
         self.dropout = Dropout(sizes.dropout)
         self.output = nn.Linear(sizes.hidden, 1)
         self.new_entity = None
@@ -82,14 +85,14 @@ class Clusterer(nn.Module):
         total = score.new_zeros(len(first)).index_add(0, span, weight)
         weighted = vectors.index_select(0, token) * (weight / total.index_select(0, span))[:, None]
         mean = vectors.new_zeros(len(first), vectors.shape[1]).index_add(0, span, weighted)
-        parts = [
-            vectors.index_select(0, beside(vectors, first)),
-            vectors.index_select(0, beside(vectors, last)),
-            mean,
-        ]
+        parts = {
+            "first": vectors.index_select(0, beside(vectors, first)),
+            "last": vectors.index_select(0, beside(vectors, last)),
+            "mean": mean,
+        }
         if self.span_features.tables:
-            parts.append(self.span_features(classes))
-        joined = torch.cat(parts, dim=-1)
+            parts["width"] = self.span_features(classes)
+        joined = torch.cat([parts[name] for name in SPAN_PARTS if name in parts], dim=-1)
         return joined if self.projection is None else self.projection(joined)
 
     def new_scores(self, spans: Tensor) -> Tensor | float:
@@ -139,7 +142,7 @@ class Clusterer(nn.Module):
                 + of_entity.index_select(0, j)
             )
             out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
-            return out if self.votes is None else out + self.votes(some)
+            return out if self.class_bias is None else out + self.class_bias(some)
 
         inner_values = (
             4 * spans.shape[1] + 5 * self.sizes.hidden + 2 * self.pair_features.width

@@ -17,6 +17,7 @@ from torch.nn.functional import linear
 
 from incoref.learning.data.derivation import Derivation
 from incoref.learning.nets.layers import Dropout, FeatureTables, SplitLinear, beside
+from incoref.model.layout import DETECTOR_PARTS
 from incoref.model.transitions import Action
 
 
@@ -44,12 +45,7 @@ class Detector(nn.Module):
         self.action_start = nn.Parameter(torch.zeros(2, sizes.history))
         self.features = FeatureTables(features, sizes.feature)
         self.hidden = SplitLinear(
-            {
-                "buffer": sizes.vector,
-                "stack": sizes.stack,
-                "history": sizes.history,
-                "features": self.features.width,
-            },
+            dict(zip(DETECTOR_PARTS, (sizes.vector, sizes.stack, sizes.history, self.features.width), strict=True)),
             sizes.hidden,
         )
         self.dropout = Dropout(sizes.dropout)
@@ -74,7 +70,7 @@ class Detector(nn.Module):
         history = self.history_states(derivation.action, sequence_steps, start)
         weights = self.hidden.weights()
         # In place: (T, hidden) is large, and making room for each of the sums costs as much as computing it.
-        hidden = linear(vectors, weights["buffer"], self.hidden.bias).index_select(0, token)
+        hidden = linear(vectors, weights["token"], self.hidden.bias).index_select(0, token)
         hidden += linear(stack, weights["stack"]).index_select(0, node)
         hidden.addmm_(history, weights["history"].T).addmm_(self.features(classes), weights["features"].T)
         scores: Tensor = self.output(self.dropout(hidden.relu_()))

@@ -137,31 +137,30 @@ class _Layer(nn.Module):
         out: Tensor = self.output(self.intermediate(hidden), hidden)
         return out
 
-    def forward(self, hidden: Tensor, groups: Sequence[_Group], order: Tensor) -> Tensor:
-        """Windows side by side in ``hidden`` (n, width): attention stays inside each window."""
+    def forward(self, hidden: Tensor, groups: Sequence[_Group]) -> Tensor:
+        """Windows side by side in ``hidden`` (n, width), group after group: attention stays inside each window."""
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
         projected = self.projections(hidden)
         rounded = projected[0].dtype == torch.bfloat16
+        rows = [group.windows * group.length for group in groups]
         # In single precision: on a CPU, attention in bfloat16 takes ten times as long to go back through.
-        query, key, value = (part.float() if rounded else part for part in projected)
+        parts = [(part.float() if rounded else part).split(rows, dim=1) for part in projected]
         with torch.autocast(hidden.device.type, enabled=False) if rounded else nullcontext():
-            attended = [group.attended(query, key, value) for group in groups]
-        return self.finish(hidden, torch.cat(attended, dim=1).index_select(1, order))
+            attended = [group.attended(*own) for group, *own in zip(groups, *parts, strict=True)]
+        return self.finish(hidden, torch.cat(attended, dim=1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
     """Windows of one length, which attend in one call."""
 
-    rows: Tensor  # (windows, length) their rows in all that is read at once
+    windows: int
+    length: int
     mask: Tensor  # (windows, 1 or heads, length, length): what may be attended to, or what is added to the scores
 
     def attended(self, *projected: Tensor) -> Tensor:
-        """(heads, windows x length, width of a head) from queries, keys and values of all rows."""
-        query, key, value = (
-            part.index_select(1, self.rows.flatten()).unflatten(1, self.rows.shape).transpose(0, 1)
-            for part in projected
-        )
+        """(heads, windows x length, width of a head) from the queries, keys and values of the group's rows."""
+        query, key, value = (part.unflatten(1, (self.windows, self.length)).transpose(0, 1) for part in projected)
         found = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask)
         return found.transpose(0, 1).flatten(1, 2)
 
@@ -193,23 +192,23 @@ class BlockCausalEncoder(nn.Module):
         ``lengths`` are the windows' in sub-words; ``blocks`` give, window by window, the number of the block
         that each sub-word belongs to. With ``recompute``, only the input of each layer is kept for the backward pass.
         """
-        groups, order = self._groups(lengths, blocks)
-        hidden: Tensor = self.embeddings(ids, positions)
+        groups, rows = self._groups(lengths, blocks)
+        hidden: Tensor = self.embeddings(ids.index_select(0, rows), positions.index_select(0, rows))
         for layer in self.layers:
             if recompute and torch.is_grad_enabled():
-                hidden = checkpoint(layer, hidden, groups, order, use_reentrant=False)
+                hidden = checkpoint(layer, hidden, groups, use_reentrant=False)
             else:
-                hidden = layer(hidden, groups, order)
-        return hidden
+                hidden = layer(hidden, groups)
+        return hidden.index_select(0, rows.argsort())
 
     def _groups(self, lengths: list[int], blocks: list[Tensor]) -> tuple[list[_Group], Tensor]:
-        """Windows grouped by their lengths, and the way back: the place of each row among those of all groups."""
+        """Windows grouped by their lengths, and the rows of all groups, one after the other, in the order given."""
         of_length: dict[int, list[int]] = defaultdict(list)
         for number, length in enumerate(lengths):
             of_length[length].append(number)
         here = blocks[0].device
         starts = torch.tensor([0, *lengths], device=here).cumsum(0)
-        groups = []
+        groups, rows = [], []
         for length, numbers in of_length.items():
             places = torch.arange(length, device=here)
             block = torch.stack([blocks[number] for number in numbers])
@@ -217,9 +216,9 @@ class BlockCausalEncoder(nn.Module):
             bias = self._bias(places, places)
             if bias is not None:
                 mask = bias.masked_fill(~mask, -torch.inf)
-            groups.append(_Group(starts[numbers][:, None] + places, mask))
-        rows = torch.cat([group.rows.flatten() for group in groups])
-        return groups, rows.argsort()
+            groups.append(_Group(len(numbers), length, mask))
+            rows.append((starts[numbers][:, None] + places).flatten())
+        return groups, torch.cat(rows)
 
     def _bias(self, queries: Tensor, keys: Tensor) -> Tensor | None:
         """What relative positions add to attention scores, (heads, queries, keys)."""

@@ -53,11 +53,11 @@ class FeatureTables(nn.Module):
         return torch.cat([table(classes[name]) for name, table in self.tables.items()], dim=-1)
 
 
-class Votes(nn.Module):
-    """One number a class of each feature, 0 at first; a row of classes becomes their sum.
+class ClassBias(nn.Module):
+    """A scalar bias for each class of each feature, initially 0; a row of classes becomes their sum.
 
-    What a class says is learned here with its own, higher rate: through embeddings and a hidden layer, classes that
-    few documents have (who speaks to whom) would hardly count before the training ends.
+    It has its own, higher learning rate: through embeddings and a hidden layer alone, classes that are rare in the
+    training texts (who speaks to whom) would hardly count before training ends.
     """
 
     def __init__(self, rows: Mapping[str, int]) -> None:
@@ -65,7 +65,7 @@ class Votes(nn.Module):
         self.tables = nn.ParameterDict({name: nn.Parameter(torch.zeros(count)) for name, count in rows.items()})
 
     def weights(self) -> dict[str, nn.Parameter]:
-        """The numbers of each feature's classes."""
+        """The biases of each feature's classes."""
         return dict(self.tables.items())
 
     def forward(self, classes: Mapping[str, Tensor]) -> Tensor:

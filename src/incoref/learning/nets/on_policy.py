@@ -4,12 +4,17 @@ At run time a mention meets clusters as the model has made them, wrong ones too,
 right for a mention then is to join any cluster that is mostly of its entity, or else to found one: it learns to leave
 a cluster that is another's, though some of its own went there. A mention that is none in the gold annotation is alone
 in its entity. The running side's code takes the decisions.
+
+Where only some mentions are annotated, all others are the model's own, and only the annotated pronouns are learned
+from: right are the clusters that hold another mention of the same gold entity; if it has none, all those that hold
+no annotated mention.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -17,6 +22,7 @@ from torch import Tensor
 
 from incoref.learning.data.examples import (
     NO_TYPE,
+    NOT_ANNOTATED,
     Annotation,
     Clustering,
     Ints,
@@ -30,9 +36,10 @@ from incoref.model.clusterer import Floats
 from incoref.model.detector import decode
 from incoref.model.step import Heads
 from incoref.model.transitions import Span
+from incoref.text.english import head_of
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OwnDecisions:
     """What the model decides itself in a text, and what is taken from the gold annotation."""
 
@@ -48,6 +55,8 @@ class OwnDecisions:
         rows = vectors.detach().cpu().numpy()
         gold = annotation.gold
         gold_spans = annotation.derivation.spans
+        if annotation.partial:
+            return self._completed(annotation, rows, classes)
         spans = self._found(rows, classes) if self.mentions else gold_spans
         of_span = {span: number for number, span in enumerate(gold_spans)}
         places = [of_span.get(span) for span in spans]
@@ -58,6 +67,29 @@ class OwnDecisions:
         types = np.array([NO_TYPE if place is None else gold.types[place] for place in places], np.int64)
         entity_of = self._clustered(rows, spans, classes) if self.clusters else gold_of
         return clustering(self.reading, spans, entity_of, gold_of, types)
+
+    def _completed(self, annotation: Annotation, rows: Floats, classes: Mapping[str, int]) -> Clustering:
+        """The model's own mentions and clusters around those that a partial annotation knows."""
+        found, gold_of_span = self._found(rows, classes), dict[Span, int]()
+        for span, entity in zip(annotation.derivation.spans, annotation.entity_of.tolist(), strict=True):
+            around = [own for own in found if own == span or self._stands_for(own, span)]
+            gold_of_span[min(around, key=lambda own: own[1] - own[0], default=span)] = entity
+        # In the order in which they would be found: inner mentions first.
+        spans = sorted({*found, *gold_of_span}, key=lambda span: (span[1], -span[0]))
+        gold_of = np.array([gold_of_span.get(span, NOT_ANNOTATED) for span in spans], np.int64)
+        types = np.full(len(spans), NO_TYPE)
+        return clustering(self.reading, spans, self._clustered(rows, spans, classes), gold_of, types)
+
+    def _stands_for(self, own: Span, span: Span) -> bool:
+        """Whether a longer mention has its head inside this span: "Anna Kern, who had come early" is "Anna Kern"."""
+        if not (own[0] <= span[0] and span[1] <= own[1]):
+            return False
+        head = own[0] + head_of([word.lower() for word in self._words[own[0] : own[1] + 1]])
+        return span[0] <= head <= span[1]
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [word for block in self.reading.utterances for utterance in block for word in utterance.words]
 
     def _found(self, rows: Floats, classes: Mapping[str, int]) -> list[Span]:
         """The mentions that the detector finds."""
@@ -84,19 +116,36 @@ def own_clustering_loss(scores: Tensor, new: Tensor | float, found: Clustering) 
 
     ``scores`` are those of the pairs, ``new`` those of founding an entity.
     """
+    table = _table(scores, new, found)
+    return _surprise(table, right_choices(found, table.shape[1] - 1))
+
+
+def partial_loss(scores: Tensor, new: Tensor | float, found: Clustering) -> Tensor:
+    """The same, of the annotated pronouns whose right choices are known, (questions,)."""
+    table = _table(scores, new, found)
+    right = right_for_pronouns(found, table.shape[1] - 1)
+    asked = np.flatnonzero(right.any(axis=1))
+    return _surprise(table.index_select(0, beside(scores, asked)), right[asked])
+
+
+def _table(scores: Tensor, new: Tensor | float, found: Clustering) -> Tensor:
+    """The scores of each mention's choices, (M, entities + 1); the last one is a new entity."""
     count, entities = len(found), int(found.entity_of.max(initial=-1)) + 1
     table = scores.new_full((count, entities + 1), -torch.inf)
     table = table.index_put((beside(scores, found.pairs.mention), beside(scores, found.pairs.entity)), scores)
     table[:, entities] = new
-    right = right_choices(found, entities)
-    of_right = torch.logsumexp(table.masked_fill(~beside(scores, right), -torch.inf), dim=1)
+    return table
+
+
+def _surprise(table: Tensor, right: np.ndarray) -> Tensor:
+    of_right = torch.logsumexp(table.masked_fill(~beside(table, right), -torch.inf), dim=1)
     return torch.logsumexp(table, dim=1) - of_right
 
 
 def right_choices(found: Clustering, entities: int) -> np.ndarray:
     """Which clusters are mostly of its entity when each mention comes; if none is, a new one, (M, entities + 1).
 
-    Of entities with as many mentions in a cluster, it is the first one's that had so many.
+    Of entities with as many mentions in a cluster, it is the first one's to have had that many.
     """
     golds = int(found.gold_of.max(initial=-1)) + 1
     counts = np.zeros((entities, golds), np.int64)
@@ -108,4 +157,25 @@ def right_choices(found: Clustering, entities: int) -> np.ndarray:
         if mostly[cluster] < 0 or counts[cluster, gold] > counts[cluster, mostly[cluster]]:
             mostly[cluster] = gold
     right[:, -1] = ~right.any(axis=1)
+    return right
+
+
+def right_for_pronouns(found: Clustering, entities: int) -> np.ndarray:
+    """What is right for each annotated pronoun, (M, entities + 1); nothing for all other mentions.
+
+    Also nothing if the clusters with other mentions of its entity are founded only after it.
+    """
+    right = np.zeros((len(found), entities + 1), bool)
+    annotated = found.gold_of != NOT_ANNOTATED
+    founded = np.zeros(entities, bool)
+    for number, (cluster, gold) in enumerate(zip(found.entity_of.tolist(), found.gold_of.tolist(), strict=True)):
+        if annotated[number] and found.pronoun[number]:
+            others = annotated & (np.arange(len(found)) != number)
+            same = found.entity_of[others & (found.gold_of == gold)]
+            if len(same):
+                right[number, same] = founded[same]
+            else:
+                right[number] = [*founded, True]
+                right[number, found.entity_of[others]] = False
+        founded[cluster] = True
     return right

@@ -6,9 +6,10 @@ of every step and every pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +21,19 @@ from incoref.learning.data.examples import Annotation, Clustering, Example, Read
 from incoref.learning.nets.clusterer import Clusterer, ClustererSizes, clustering_loss
 from incoref.learning.nets.detector import Detector, DetectorSizes
 from incoref.learning.nets.encoder import BlockCausalEncoder
-from incoref.learning.nets.layers import Dropout, FeatureTables, Votes, beside
-from incoref.learning.nets.on_policy import own_clustering_loss
-from incoref.model.detector import WIDTHS
-from incoref.model.features import PAIR_FEATURES
-from incoref.model.step import HeadNames
+from incoref.learning.nets.layers import Dropout, beside
+from incoref.learning.nets.on_policy import own_clustering_loss, partial_loss
+from incoref.model.features import REGISTRY, class_counts
+from incoref.model.layout import (
+    DETECTOR_FEATURES,
+    EMPTY_STACK,
+    SPAN_WIDTHS,
+    STACK_WIDTHS,
+    TEXT_FEATURES,
+    WIDEST,
+    head_layout,
+)
+from incoref.model.step import HeadNames, Heads
 from incoref.model.transitions import Action
 
 
@@ -41,7 +50,16 @@ class HeadSizes:
     dropout: float = 0.3
     vector_dropout: float = 0.0
     without: tuple[str, ...] = ()
-    """Features that say nothing."""
+    """Registered pair features that the model doesn't have."""
+
+    def pair_features(self) -> tuple[str, ...]:
+        """The features of a new model."""
+        unknown = [name for name in self.without if name not in REGISTRY]
+        if unknown:
+            raise IncorefError(
+                f"heads.without: there is no pair feature '{unknown[0]}'; the features are {', '.join(REGISTRY)}"
+            )
+        return tuple(name for name in REGISTRY if name not in self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +86,26 @@ class Scores:
 
 
 class StreamingModel(nn.Module):
-    def __init__(self, encoder: BlockCausalEncoder, names: HeadNames, sizes: HeadSizes) -> None:
+    def __init__(
+        self,
+        encoder: BlockCausalEncoder,
+        names: HeadNames,
+        sizes: HeadSizes,
+        pair_features: Sequence[str] | None = None,
+    ) -> None:
+        """``pair_features`` are those of a trained model, in the order of its weights."""
         super().__init__()
         self.encoder = encoder
         self.names = names
+        self.pair_features = sizes.pair_features() if pair_features is None else tuple(pair_features)
         self.bf16 = False
         """Whether the encoder computes in bfloat16; detector and clusterer never do."""
         self.recompute = False
         """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
         vector = encoder.sizes.width
         self.vector_dropout = Dropout(sizes.vector_dropout)
-        constant = {"genre": len(names.genres), "scheme": len(names.schemes)}
+        text_features = dict(zip(TEXT_FEATURES, (len(names.genres), len(names.schemes)), strict=True))
+        classes = class_counts()
         self.detector = Detector(
             DetectorSizes(
                 vector=vector,
@@ -89,7 +116,7 @@ class StreamingModel(nn.Module):
                 hidden=sizes.detector_hidden,
                 dropout=sizes.dropout,
             ),
-            {**constant, "width": WIDTHS},
+            {name: {**text_features, "width": STACK_WIDTHS}[name] for name in DETECTOR_FEATURES},
         )
         self.clusterer = Clusterer(
             ClustererSizes(
@@ -100,29 +127,11 @@ class StreamingModel(nn.Module):
                 dropout=sizes.dropout,
                 new_hidden=sizes.new_hidden,
                 types=len(names.types),
-                votes=tuple(PAIR_FEATURES),
+                class_bias=self.pair_features,
             ),
-            {"width": WIDTHS - 1},
-            {**PAIR_FEATURES, **constant},
+            {"width": SPAN_WIDTHS},
+            {**{name: classes[name] for name in self.pair_features}, **text_features},
         )
-        self._without = sizes.without
-        self.silence()
-
-    def silence(self) -> None:
-        """Features that are left out stay at nought, in tables that are there all the same: others need not know."""
-        tables = [
-            (name, table)
-            for part in self.modules()
-            if isinstance(part, FeatureTables | Votes)
-            for name, table in part.weights().items()
-        ]
-        known = sorted({name for name, _ in tables})
-        for feature in self._without:
-            if feature not in known:
-                raise IncorefError(f"heads.without: there is no feature '{feature}', but {', '.join(known)}")
-        for name, table in tables:
-            if name in self._without:
-                table.requires_grad_(False).zero_()
 
     def word_vectors(self, reading: Reading) -> Tensor:
         """Vectors of all words, (N, vector): means of their sub-words', each from the window that answers for it."""
@@ -172,14 +181,14 @@ class StreamingModel(nn.Module):
         """The scores along a gold derivation over words with these vectors, and of its mentions (or of others)."""
         derivation, clustering = annotation.derivation, annotation.gold if clustering is None else clustering
         constant = {"genre": genre, "scheme": self.names.schemes.index(annotation.scheme)}
-        width = np.where(derivation.width == EMPTY, WIDTHS - 1, np.minimum(derivation.width, WIDTHS - 2))
+        width = np.where(derivation.width == EMPTY, EMPTY_STACK, np.minimum(derivation.width, WIDEST))
         actions = self.detector(
             vectors,
             derivation,
             derivation.chunk_steps,
             {**_repeated(constant, len(derivation), vectors), "width": beside(vectors, width)},
         )
-        span_width = np.minimum(clustering.last - clustering.first, WIDTHS - 2)
+        span_width = np.minimum(clustering.last - clustering.first, WIDEST)
         spans = self.clusterer.spans(
             vectors, clustering.first, clustering.last, {"width": beside(vectors, span_width)}
         )
@@ -188,7 +197,7 @@ class StreamingModel(nn.Module):
             spans,
             self.clusterer.entity_states(spans, clustering.entity_of),
             clustering.pairs,
-            {**dict(zip(PAIR_FEATURES, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
+            {**dict(zip(REGISTRY, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
         )
         types = None if self.clusterer.types is None else self.clusterer.types(spans)
         return Scores(actions, pairs, self.clusterer.new_scores(spans), types)
@@ -199,6 +208,9 @@ class StreamingModel(nn.Module):
         scores = self.scores(vectors, annotation, genre, clustering)
         nothing = vectors.new_zeros(())
         links = types = nothing
+        if annotation.partial:
+            asked = partial_loss(scores.pairs, scores.new, clustering)
+            return Losses(nothing, asked.sum() / max(1, len(asked)), nothing)
         if len(clustering) and clustering.teacher_forced:
             links = clustering_loss(scores.pairs, scores.new, clustering.pairs, clustering.entity_of).mean()
         elif len(clustering):
@@ -208,6 +220,14 @@ class StreamingModel(nn.Module):
         legal = scores.legal_actions(annotation.derivation.legal)
         target = beside(vectors, annotation.derivation.action)
         return Losses(nn.functional.cross_entropy(legal, target, action_weights), links, types)
+
+    def layout(self) -> dict[str, Any]:
+        """The order of everything in the weights of detector and clusterer."""
+        return head_layout(self.pair_features)
+
+    def heads(self) -> Heads:
+        """Detector and clusterer as the running side has them."""
+        return Heads.from_weights(self.head_weights(), self.names, pair_features=self.pair_features)
 
     def head_weights(self) -> dict[str, np.ndarray]:
         """The weights of detector and clusterer, as the running side takes them."""

@@ -5,7 +5,6 @@ A folder holds ``config.json`` (a PaperConfig) and ``model.safetensors`` (the we
 
 from __future__ import annotations
 
-import json
 import pickle
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,14 +12,14 @@ from typing import Any
 
 import torch
 from pydantic import ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 
 from incoref.errors import FormatError, IncorefError
 from incoref.learning.paper.authors_names import CLASS_WEIGHTS, NEW_SCORE, load_authors_weights
 from incoref.learning.paper.config import ONTONOTES_GENRES, Mode, PaperConfig, Setting
 from incoref.learning.paper.model import PaperModel
+from incoref.learning.reference_outputs import read_weights
 
 
 def save_paper_model(folder: Path, model: PaperModel) -> None:
@@ -49,14 +48,6 @@ def load_paper_model(folder: Path) -> PaperModel:
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])
     return model.eval()
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file."""
-    try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise FormatError(f"not readable as safetensors: {error}", path=path) from error
 
 
 def import_checkpoint(
@@ -107,13 +98,3 @@ def _sizes(weights: Mapping[str, Tensor], path: Path) -> dict[str, Any]:
         }
     except KeyError as error:
         raise FormatError(f"not a checkpoint of the authors' model: it has no {error}", path=path) from error
-
-
-def read_json(path: Path) -> Any:
-    """The contents of a JSON file."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise FormatError(f"can't be read: {error.strerror}", path=path) from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"not JSON: {error}", path=path) from error

@@ -28,17 +28,34 @@ Memory = tuple[Tensor, ...]
 """The input of every layer for the cached tokens, (cached, d_model) each, without gradients."""
 
 
-def new_xlnet(sizes: dict[str, Any]) -> XLNetModel:
+class XLNet(XLNetModel):
+    """transformers' XLNet with its table of distances in the weights' precision; theirs is always in single."""
+
+    def relative_positional_encoding(
+        self, qlen: int, klen: int, bsz: int | None = None, device: torch.device | None = None
+    ) -> Tensor:
+        """Sines and cosines of the distances ``klen`` down to ``1 - qlen``, (distances, bsz or 1, d_model)."""
+        like = self.word_embedding.weight
+        distances = torch.arange(klen, -qlen, -1, dtype=torch.float64, device=like.device)
+        if self.clamp_len > 0:
+            distances = distances.clamp(-self.clamp_len, self.clamp_len)
+        places = torch.arange(0, self.d_model, 2, dtype=torch.float64, device=like.device)
+        angles = distances[:, None] / 10000 ** (places / self.d_model)
+        table = torch.cat([angles.sin(), angles.cos()], dim=1).to(like.dtype)
+        return table[:, None].expand(-1, bsz or 1, -1)
+
+
+def new_xlnet(sizes: dict[str, Any]) -> XLNet:
     """An XLNet with random weights; ``sizes`` are fields of transformers' XLNetConfig."""
-    return _checked(XLNetModel(XLNetConfig(**{**sizes, "mem_len": None})))
+    return _checked(XLNet(XLNetConfig(**{**sizes, "mem_len": None})))  # type: ignore[no-untyped-call]
 
 
-def load_xlnet(encoder: str) -> XLNetModel:
+def load_xlnet(encoder: str) -> XLNet:
     """A pretrained XLNet from a folder or, by its name, from the local cache."""
-    return _checked(load_pretrained(XLNetModel, encoder, mem_len=None))
+    return _checked(load_pretrained(XLNet, encoder, mem_len=None))
 
 
-def _checked(model: XLNetModel) -> XLNetModel:
+def _checked(model: XLNet) -> XLNet:
     config = model.config
     if config.attn_type != "bi" or config.bi_data or config.reuse_len:
         raise IncorefError(
@@ -111,7 +128,7 @@ class _Spans:
 def _groups(
     lengths: Sequence[int], seen: Sequence[int], cached: int, most: int, device: torch.device
 ) -> list[_Spans]:
-    """Consecutive pieces of at most so many tokens together, or one piece."""
+    """Consecutive pieces of at most this many tokens together, or one piece."""
     farthest = max(length + count for length, count in zip(lengths, seen, strict=True))
     groups = []
     first = end = token = 0

@@ -22,9 +22,11 @@ from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
 from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
+from incoref.model.layout import TEXT_FEATURES, pair_features_of
 from incoref.model.step import HeadNames
 
-_VOTES = "clusterer.votes."
+_CLASS_BIAS = "clusterer.class_bias.tables."
+_EMBEDDINGS = "clusterer.pair_features.tables."
 _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
@@ -46,6 +48,7 @@ def save_model(
                 "config": config.model_dump(mode="json"),
                 "names": asdict(names),
                 "encoder": asdict(model.encoder.sizes),
+                "layout": model.layout(),
             },
         )
 
@@ -61,34 +64,50 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
     config = Configuration.model_validate(described["config"])
     names = HeadNames(**{name: tuple(values) for name, values in described["names"].items()})
     encoder = BlockCausalEncoder(EncoderSizes(**described["encoder"]))
-    model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()))
-    weights = load_file(folder / "model.safetensors")
-    model.load_state_dict(with_new_features(weights, model))
+    try:
+        features = pair_features_of(described["layout"])
+    except (KeyError, ValueError) as error:
+        raise IncorefError(f"{folder / 'model.json'}: {error}") from error
+    model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()), features)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
     return model.eval(), config
 
 
-def with_new_features(given: Mapping[str, Tensor], model: StreamingModel) -> dict[str, Tensor]:
-    """Weights with those of pairs' features, or votes, that an earlier model did not know: they change nothing.
+def with_features_of(
+    given: Mapping[str, Tensor], features: Sequence[str], model: StreamingModel
+) -> dict[str, Tensor]:
+    """Weights of a model with these pair features, fitted to the features of another model, whatever their order.
 
-    A feature's vectors begin at random, but the hidden layer takes no notice of them yet; votes begin at 0. They are
-    the same for every seed, so that there is a mean of runs that started from the same model.
+    Features that the other model lacks are left out; new ones change nothing yet: their embeddings start at random,
+    but the hidden layer ignores them, and their biases are 0. They are the same for every seed, so that runs that
+    started from the same model can be averaged.
     """
-    features, own = model.clusterer.pair_features, model.state_dict()
-    tables = {name: f"clusterer.pair_features.tables.{name}.weight" for name in features.tables}
-    into, blocks = "clusterer.hidden.linear.weight", list[Tensor]()
-    width = features.size * sum(table in given for table in tables.values())
-    vectors, *known = given[into].split(
-        [given[into].shape[1] - width, *[features.size] * (width // features.size)], 1
-    )
-    for table in tables.values():
-        blocks.append(known.pop(0) if table in given else given[into].new_zeros(len(given[into]), features.size))
-    added = [name for name in own if name not in given and (name in tables.values() or name.startswith(_VOTES))]
-    return {**given, **{name: _drawn(name, own[name]) for name in added}, into: torch.cat([vectors, *blocks], dim=1)}
+    size, into = model.clusterer.pair_features.size, "clusterer.hidden.linear.weight"
+    given_order = (*features, *TEXT_FEATURES)
+    vectors = given[into].shape[1] - size * len(given_order)
+    kept, *blocks = given[into].split([vectors, *[size] * len(given_order)], 1)
+    columns = dict(zip(given_order, blocks, strict=True))
+    none = torch.zeros_like(blocks[0])
+    fitted = {name: value for name, value in given.items() if _feature_of(name) in (None, *model.pair_features)}
+    for name, own in model.state_dict().items():
+        feature = _feature_of(name)
+        if feature is not None and feature not in features:
+            fitted[name] = _drawn(name, own)
+    wanted = [columns.get(name, none) for name in (*model.pair_features, *TEXT_FEATURES)]
+    return {**fitted, into: torch.cat([kept, *wanted], dim=1)}
+
+
+def _feature_of(weight: str) -> str | None:
+    """The pair feature that a weight belongs to."""
+    if weight.startswith(_CLASS_BIAS):
+        return weight.removeprefix(_CLASS_BIAS)
+    name = weight.removeprefix(_EMBEDDINGS).removesuffix(".weight")
+    return name if weight.startswith(_EMBEDDINGS) and name not in TEXT_FEATURES else None
 
 
 def _drawn(name: str, like: Tensor) -> Tensor:
-    """What a feature that is new begins with."""
-    if name.startswith(_VOTES):
+    """The initial value of a new feature's weight."""
+    if name.startswith(_CLASS_BIAS):
         return torch.zeros_like(like)
     return torch.randn(like.shape, generator=torch.Generator().manual_seed(crc32(name.encode())))
 

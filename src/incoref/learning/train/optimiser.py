@@ -26,8 +26,8 @@ def new_optimiser(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
         if not parameter.requires_grad:
             continue
         rate, warmup, decay = training.head_rate, training.head_warmup, 0.0
-        if ".votes." in name:
-            rate = training.vote_rate
+        if ".class_bias." in name:
+            rate = training.class_bias_rate
         if name.startswith("encoder.") and not name.endswith(WRITING_TABLE):  # which begins like the heads, at nought
             rate = training.encoder_rate * training.layer_decay ** (depth - 1 - _layer(name))
             warmup = training.warmup

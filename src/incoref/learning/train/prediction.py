@@ -12,7 +12,6 @@ import torch
 
 from incoref.learning.data.examples import read
 from incoref.learning.nets.streaming import StreamingModel
-from incoref.model.step import Heads
 from incoref.model.subwords import SubwordTokenizer
 from incoref.model.windows import WindowSizes
 from incoref.options import UNKNOWN_GENRE
@@ -29,7 +28,7 @@ def predict(
     k: int = 1,
 ) -> Iterator[list[list[tuple[int, int]]]]:
     """The clusters of each document, as half-open ranges of tokens; singletons too."""
-    heads = Heads.from_weights(model.head_weights(), model.names)
+    heads = model.heads()
     classes = heads.classes(scheme, genre)
     training = model.training
     model.eval()

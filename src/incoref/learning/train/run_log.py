@@ -35,7 +35,7 @@ class RunLog:
 def dev_scores(folder: Path, step: int) -> list[float]:
     """The mean dev F1 after each epoch of the first ``step`` steps, as the log has them."""
     lines = _lines(folder / "log.jsonl")
-    return [line["mean_f1"] for line in lines if line["kind"] == "dev" and line["step"] <= step]
+    return [line["mean_f1"] for line in lines if line["kind"] == "dev" and line["epoch"] and line["step"] <= step]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from incoref.learning.train import checkpoints
 from incoref.learning.train.prediction import predict
 from incoref.learning.train.trainable import Clusters, ExampleFacts, Loss
 from incoref.learning.train.warm_start import earlier_model, encoder_folder, first_encoder, take_over
-from incoref.model.step import HeadNames, Heads
+from incoref.model.step import HeadNames
 from incoref.model.subwords import WRITING, SubwordTokenizer
 from incoref.options import UNKNOWN_GENRE
 from incoref.types import Document
@@ -51,10 +51,10 @@ class StreamingTraining:
         if config.start is None:
             self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
         else:
-            names, weights = earlier_model(config.start)
-            self._names = names.extended(self._names)
+            earlier = earlier_model(config.start)
+            self._names = earlier.names.extended(self._names)
             self.model = StreamingModel(encoder, self._names, HeadSizes(**config.heads.model_dump()))
-            take_over(self.model, weights, config.start, config.encoder.pretrained)
+            take_over(self.model, earlier, config.start, config.encoder.pretrained)
         self.model.to(device)
         self._types = {name: number for number, name in enumerate(self._names.types)}
         self.model.bf16, self.model.recompute = training.bf16, training.recompute
@@ -86,22 +86,23 @@ class StreamingTraining:
 
     def example(self, source: int, rng: np.random.Generator) -> Example:
         chosen, ks = self.sources[source], self._config.training.k
-        renames = self._config.training.renamed
-        renamed = renames > 0 and rng.random() < renames
+        renames, swaps = self._config.training.renamed, self._config.training.swapped
+        swapped = swaps > 0 and rng.random() < swaps
+        renamed = swapped or (renames > 0 and rng.random() < renames)
         varies = chosen.longest is not None or len(ks) > 1 or renamed
         if not varies and source in self._examples:
             return self._examples[source]
         k = ks[int(rng.integers(len(ks)))]
         documents = sources.stretch_of(chosen, rng)
         if renamed:
-            documents = self._people.renamed(documents, rng)
+            documents = self._people.renamed(documents, rng, swapped)
         reading = read(documents[0], self._tokenizer, self._sizes, k)
         found = Example(
             id=documents[0].id,
             genre=documents[0].genre,
             reading=reading,
             annotations=tuple(
-                annotate(document, reading, annotated.scheme, self._types, annotated.weight)
+                annotate(document, reading, annotated.scheme, self._types, annotated.weight, annotated.partial)
                 for document, annotated in zip(documents, chosen.annotated, strict=True)
             ),
         )
@@ -129,12 +130,11 @@ class StreamingTraining:
             example = without_words(example, hidden, self._tokenizer.mask)
         unknown = rng.random() < training.genre_dropout or example.genre not in self._names.genres
         genre = 0 if unknown else self._names.genres.index(example.genre or UNKNOWN_GENRE)
-        own = None
+        own, clusters, mentions = None, False, False
         if epoch + 1 >= training.own_from:
             clusters, mentions = rng.random() < training.own_clusters, rng.random() < training.own_mentions
-            if clusters or mentions:
-                heads = Heads.from_weights(self.model.head_weights(), self._names)
-                own = OwnDecisions(heads, example.reading, genre, mentions, clusters)
+        if clusters or mentions or any(annotation.partial for annotation in example.annotations):
+            own = OwnDecisions(self.model.heads(), example.reading, genre, mentions, clusters)
         found = self.model.losses(example, genre, self._action_weights, own)
         total = found.mentions + found.links + training.type_loss * found.types
         yield Loss(total, {"mentions": found.mentions, "links": found.links, "types": found.types})

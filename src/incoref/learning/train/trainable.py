@@ -1,6 +1,7 @@
 """What the trainer needs of a model to train it: the one interface between the two.
 
-There are two implementations: ``streaming_training.py`` (the default model) and ``paper/training.py`` (the paper's).
+There are three implementations: ``streaming.py`` (the default model), ``paper.py`` (the paper's) and ``baseline.py``
+(the systems that the paper compares with).
 """
 
 from __future__ import annotations

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
-from safetensors.torch import load_file
 from torch import Tensor
 
 from incoref.errors import IncorefError
@@ -24,11 +24,12 @@ from incoref.learning.nets.pretrained import pretrained_folder
 from incoref.learning.nets.streaming import StreamingModel
 from incoref.learning.onnx.attention import head_count
 from incoref.learning.onnx.graph import PARTS, query_scale
-from incoref.learning.train.checkpoints import load_model, mean_weights, with_new_features
-from incoref.model.folder import DEFAULT_MODEL, ModelConfig
+from incoref.learning.train.checkpoints import load_model, mean_weights, with_features_of
+from incoref.model.folder import ModelConfig, read_heads
+from incoref.model.layout import pair_features_of
+from incoref.model.named import installed_model
 from incoref.model.step import HeadNames
 
-SHIPPED = Path("en")
 _GRAPH = "encoder.onnx"
 _RELATIVE = "encoder.relative_attention_bias.weight"
 _GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weight", "clusterer.types.bias")
@@ -37,8 +38,8 @@ _GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weig
 
 def encoder_folder(where: Path) -> Path:
     """The folder of a pretrained encoder, or of a model whose encoder is taken; ``en`` is the shipped one."""
-    shipped = _or_shipped(where)
-    return shipped if (shipped / _GRAPH).is_file() else pretrained_folder(where)
+    installed = _or_installed(where)
+    return installed if (installed / _GRAPH).is_file() else pretrained_folder(where)
 
 
 def first_encoder(folder: Path, layers: int | None, capitals: bool = False) -> BlockCausalEncoder:
@@ -64,31 +65,44 @@ def first_encoder(folder: Path, layers: int | None, capitals: bool = False) -> B
     return encoder
 
 
-def _or_shipped(where: Path) -> Path:
-    return DEFAULT_MODEL if where == SHIPPED and not where.exists() else where
+def _or_installed(where: Path) -> Path:
+    return where if where.exists() else installed_model(str(where)) or where
 
 
-def earlier_model(where: Path) -> tuple[HeadNames, dict[str, Tensor]]:
-    """The names and weights of a run's ``best`` or of a model folder; ``en`` is the shipped one."""
-    folder = _or_shipped(where)
+class EarlierModel(NamedTuple):
+    """What a new model can start from."""
+
+    names: HeadNames
+    pair_features: tuple[str, ...]
+    weights: Mapping[str, Tensor]
+
+    def fitted(self, model: StreamingModel) -> dict[str, Tensor]:
+        """Its weights with the pair features of another model."""
+        return with_features_of(self.weights, self.pair_features, model)
+
+
+def earlier_model(where: Path) -> EarlierModel:
+    """The model of a run's ``best`` or of a model folder; ``en`` is the shipped one."""
+    folder = _or_installed(where)
     if (folder / _GRAPH).is_file():
         names = ModelConfig.read(folder / "config.json").names
-        weights = {name: value.float() for name, value in load_file(folder / "head.safetensors").items()}
+        stored, layout = read_heads(folder / "head.safetensors")
+        heads = {name: torch.from_numpy(value).float() for name, value in stored.items()}
         encoder, *_ = _encoder(folder / _GRAPH)
-        return names, weights | {f"encoder.{name}": value for name, value in encoder.items()}
+        weights = heads | {f"encoder.{name}": value for name, value in encoder.items()}
+        return EarlierModel(names, pair_features_of(layout), weights)
     model, _ = load_model(folder)
-    return model.names, model.state_dict()
+    return EarlierModel(model.names, model.pair_features, model.state_dict())
 
 
-def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path, pretrained: float = 0.0) -> None:
+def take_over(model: StreamingModel, earlier: EarlierModel, where: Path, pretrained: float = 0.0) -> None:
     """Start a model from earlier weights, whose genres, schemes and types are the first of its own.
 
     Of larger hidden layers in detector and clusterer, the units that weigh most are kept; of the weights that the
     encoder has, the share ``pretrained``.
     """
-    given = _narrowed(given, "detector", model.detector.sizes.hidden)
+    given = _narrowed(earlier.fitted(model), "detector", model.detector.sizes.hidden)
     given = _narrowed(given, "clusterer", model.clusterer.sizes.hidden)
-    given = with_new_features(given, model)
     for name, value in model.state_dict().items():
         if name.endswith(WRITING_TABLE) and name not in given:  # it was not told how words are written
             continue
@@ -99,7 +113,6 @@ def take_over(model: StreamingModel, given: Mapping[str, Tensor], where: Path, p
                 f"start = {where}: the model there has other sizes ('{name}'): give the same heads and encoder"
             )
         value[: len(known)] = torch.lerp(known, value, pretrained) if name.startswith("encoder.") else known
-    model.silence()
 
 
 def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
@@ -110,8 +123,8 @@ def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
     model, config = load_model(folders[0])
     found = [model.state_dict()]
     for folder in folders[1:]:
-        names, weights = earlier_model(folder)
-        found.append(with_new_features(weights, model) if names == model.names else {})
+        earlier = earlier_model(folder)
+        found.append(earlier.fitted(model) if earlier.names == model.names else {})
         own, other = ({name: value.shape for name, value in each.items()} for each in (found[0], found[-1]))
         if own != other:
             raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
@@ -120,7 +133,7 @@ def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
 
 
 def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[str, Tensor]:
-    """The weights with at most so many hidden units in a scorer: those whose weights in and out are largest."""
+    """The weights with at most this many hidden units in a scorer: those whose weights in and out are largest."""
     names = [f"{scorer}.{name}" for name in ("hidden.linear.weight", "hidden.linear.bias", "output.weight")]
     into, bias, out = (given[name] for name in names)
     if len(into) <= units:

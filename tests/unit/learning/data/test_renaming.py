@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from incoref.learning.data.renaming import Names, names_of
-from incoref.model.features.mentions import FEMALE, MALE
 from incoref.model.subwords import Utterance
+from incoref.text.english import FEMALE, MALE
 from incoref.types import Document
 from tiny_models import document
 
@@ -71,3 +71,31 @@ def test_words_that_some_text_writes_small_are_nobodys_other_name() -> None:
 def test_a_text_without_people_stays_as_it_is() -> None:
     plain = text("It rained .", [(0, 0)])
     assert Names([OTHERS]).renamed([plain], np.random.default_rng(1)) == [plain]
+
+
+def test_men_and_women_change_places() -> None:
+    told = text(
+        "Mr. Reed saw her house , and Anna thanked him .\nHis sister is a doctor ; the choice was hers .",
+        [(0, 1), (9, 9), (11, 11)],
+        [(3, 3), (7, 7)],
+        [(3, 4)],
+        [(11, 12), (19, 19)],
+    )
+    (swapped,) = Names([told, OTHERS]).renamed([told], np.random.default_rng(3), swap=True)
+    found = " ".join(words(swapped))
+    name = words(swapped)[7]
+    assert name == "Boris"  # a man's name for a woman's
+    reed = words(swapped)[1]
+    assert found == (
+        f"Mrs. {reed} saw his house , and Boris thanked her . Her brother is a doctor ; the choice was his ."
+    )
+    assert swapped.entities == told.entities
+
+
+def test_changing_places_twice_gives_the_words_again() -> None:
+    plain = text("He gave his book to her .\nHer mother thanked him , the king .", [(0, 0)], [(2, 3)], [(7, 8)])
+    nobody = Names([])
+    (once,) = nobody.renamed([plain], np.random.default_rng(1), swap=True)
+    assert " ".join(words(once)) == "She gave her book to him . His father thanked her , the queen ."
+    (twice,) = nobody.renamed([once], np.random.default_rng(1), swap=True)
+    assert words(twice) == words(plain)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
-from incoref.learning.export.calibration import Choices, calibrate, expected_error, fit, loss
-from tiny_models import SIZES, TinyModels, random_document
+from incoref.learning.data.examples import annotate, mention_facts, read
+from incoref.learning.export.calibration import Choices, calibrate, expected_error, fit, link_choices, loss
+from incoref.model.features import pair_priors
+from incoref.model.subwords import Utterance
+from tiny_models import SIZES, SPEAKERS, TinyModels, document, random_document
 
 
 def drawn(temperature: float, decisions: int = 4000, options: int = 4) -> Choices:
@@ -49,3 +53,33 @@ def test_a_model_is_calibrated_along_gold_derivations(tiny: TinyModels) -> None:
     assert found.link.error_after < found.link.error_before
     assert found.temperatures.mention == found.mention.temperature > 1
     assert found.mention.decisions > found.link.decisions > 0
+
+
+def test_links_are_scored_as_at_run_time(tiny: TinyModels) -> None:
+    """The probabilities that are calibrated are those of the running model, which has a prior for speakers."""
+    words = "I saw the old man , you saw Anna .".split()
+    spans_of_entities: list[list[tuple[int, int]]] = [[], [], []]
+    for number in range(6):  # the speakers take turns
+        start, turn = number * len(words), number % 2
+        spans_of_entities[turn].append((start, start))
+        spans_of_entities[2].append((start + 2, start + 4))
+        spans_of_entities[1 - turn].append((start + 6, start + 6))
+    text = document([Utterance(tuple(words), SPEAKERS[1 + n % 2]) for n in range(6)], spans_of_entities)
+    reading = read(text, tiny.tokenizer, SIZES)
+    annotation = annotate(text, reading, "ontonotes", {})
+    gold, genre = annotation.gold, tiny.torch.names.genres.index("news")
+    assert pair_priors(gold.pair_classes).any()
+    with torch.inference_mode():
+        vectors = tiny.torch.word_vectors(reading)
+        calibrated = link_choices(tiny.torch.scores(vectors, annotation, genre), annotation).probabilities(1.0)
+    clusters = tiny.torch.heads().clusters
+    memory = clusters.empty()
+    constant = clusters.constant({"genre": genre, "scheme": 0})
+    spans = list(zip(gold.first.tolist(), gold.last.tolist(), strict=True))
+    for row, entity, span, facts in zip(
+        calibrated, gold.entity_of, spans, mention_facts(reading, spans), strict=True
+    ):
+        vector = clusters.spans(vectors.numpy(), [span])[0]
+        probabilities = clusters.assign(memory.copy(), vector, facts, constant).probabilities
+        np.testing.assert_allclose(np.append(row[: len(memory)], row[-1]), probabilities, atol=1e-3)
+        clusters.add(memory, vector, facts, int(entity))

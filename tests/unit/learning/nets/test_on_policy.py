@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.learning.data.examples import Clustering, Ints, annotate, numbered, read
+from incoref.learning.data.examples import NOT_ANNOTATED, Clustering, Ints, annotate, numbered, read
 from incoref.learning.data.pairs import pairs_of
 from incoref.learning.nets.clusterer import clustering_loss
-from incoref.learning.nets.on_policy import OwnDecisions, own_clustering_loss, right_choices
+from incoref.learning.nets.on_policy import (
+    OwnDecisions,
+    own_clustering_loss,
+    partial_loss,
+    right_choices,
+    right_for_pronouns,
+)
 from incoref.learning.train.prediction import predict
-from incoref.model.step import Heads
 from tiny_models import SIZES, TinyModels, random_document
 
 entities = st.lists(st.integers(0, 4), max_size=12).map(numbered)
@@ -22,7 +29,7 @@ entities = st.lists(st.integers(0, 4), max_size=12).map(numbered)
 def clustering_of(entity_of: Ints, gold_of: Ints) -> Clustering:
     place = np.arange(len(entity_of))
     nothing = np.zeros((0, 0), np.int8)
-    return Clustering(place, place, entity_of, gold_of, place, pairs_of(entity_of), nothing)
+    return Clustering(place, place, entity_of, gold_of, place, place < 0, pairs_of(entity_of), nothing)
 
 
 @given(st.data())
@@ -72,7 +79,7 @@ def test_own_mentions_and_clusters_are_those_of_prediction(tiny: TinyModels, see
     document = random_document(12, seed)
     reading = read(document, tiny.tokenizer, SIZES)
     annotation = annotate(document, reading, "ontonotes", {"person": 0})
-    heads = Heads.from_weights(tiny.torch.head_weights(), tiny.torch.names)
+    heads = tiny.torch.heads()
     with torch.inference_mode():
         vectors = tiny.torch.word_vectors(reading)
     own = OwnDecisions(heads, reading, genre=0, mentions=True, clusters=True)(annotation, vectors)
@@ -90,7 +97,7 @@ def test_own_mentions_in_gold_clusters(tiny: TinyModels, seed: int) -> None:
     document = random_document(12, seed)
     reading = read(document, tiny.tokenizer, SIZES)
     annotation = annotate(document, reading, "ontonotes", {"person": 0})
-    heads = Heads.from_weights(tiny.torch.head_weights(), tiny.torch.names)
+    heads = tiny.torch.heads()
     with torch.inference_mode():
         vectors = tiny.torch.word_vectors(reading)
     own = OwnDecisions(heads, reading, genre=0, mentions=True, clusters=False)(annotation, vectors)
@@ -113,3 +120,51 @@ def check_gold(own: Clustering, gold: Clustering) -> None:
         else:
             assert own.gold_of.tolist().count(number) == 1
             assert own.types[i] < 0
+
+
+OPEN = NOT_ANNOTATED
+
+
+def asked(entity_of: str, gold_of: list[int], pronouns: list[int]) -> list[list[int]]:
+    """The right choices of each mention of a partial annotation; the last choice is a new entity."""
+    own = numbered(entity_of)
+    clustering = clustering_of(own, np.array(gold_of))
+    clustering = replace(clustering, pronoun=np.isin(np.arange(len(own)), pronouns))
+    found = right_for_pronouns(clustering, int(own.max()) + 1)
+    return [np.flatnonzero(row).tolist() for row in found]
+
+
+def test_a_partial_annotation_asks_only_its_pronouns() -> None:
+    # "Anna … Ben … someone … she": the clusters of the names are a, b; c is not annotated
+    assert asked("abcb", [0, 1, OPEN, 0], [3]) == [[], [], [], [0]]
+    assert asked("abca", [0, 1, OPEN, 2], [3]) == [[], [], [], [2, 3]]
+    assert asked("abca", [0, 1, OPEN, OPEN], [3]) == [[], [], [], []]
+
+
+def test_a_name_that_comes_after_the_pronoun_counts_if_its_entity_is_known_before() -> None:
+    assert asked("aba", [OPEN, 0, 0], [1]) == [[], [0], []]
+    assert asked("abc", [OPEN, 0, 0], [1]) == [[], [], []]
+
+
+def test_partial_annotations_are_completed_by_the_models_own_mentions(tiny: TinyModels) -> None:
+    document = random_document(12, 1)
+    reading = read(document, tiny.tokenizer, SIZES)
+    whole = annotate(document, reading, "ontonotes", {"person": 0})
+    partial = annotate(document, reading, "ontonotes", {"person": 0}, partial=True)
+    with torch.inference_mode():
+        vectors = tiny.torch.word_vectors(reading)
+    own = OwnDecisions(tiny.torch.heads(), reading, genre=0, mentions=True, clusters=True)
+    found, completed = own(whole, vectors), own(partial, vectors)
+    spans = set(zip(completed.first.tolist(), completed.last.tolist(), strict=True))
+    assert spans >= set(zip(found.first.tolist(), found.last.tolist(), strict=True))
+    assert set(completed.gold_of.tolist()) - {NOT_ANNOTATED} == set(whole.entity_of.tolist())
+    assert (completed.types < 0).all()
+
+
+def test_the_partial_loss_is_that_of_the_questions() -> None:
+    own, gold = numbered("abcb"), np.array([0, 1, NOT_ANNOTATED, 0])
+    clustering = replace(clustering_of(own, gold), pronoun=np.array([False, False, False, True]))
+    scores, new = torch.randn(len(clustering.pairs.mention), dtype=torch.float64), torch.randn(4, dtype=torch.float64)
+    [loss] = partial_loss(scores, new, clustering)
+    last = torch.cat([scores[-3:], new[-1:]])
+    torch.testing.assert_close(loss, -torch.log_softmax(last, 0)[0])

@@ -16,7 +16,8 @@ from incoref.learning.paper.config import Mode, Setting
 from incoref.learning.paper.model import Limits
 from paper_models import random_document as paper_document
 from paper_models import tiny_config, tiny_model
-from tiny_models import SIZES, TinyModels, random_document, random_model
+from tiny_models import SIZES, TinyModels, random_document
+from tiny_networks import random_model
 
 
 class OneDevice(TorchDispatchMode):

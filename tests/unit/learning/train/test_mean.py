@@ -12,7 +12,8 @@ from incoref.learning.export.export import export
 from incoref.learning.train.checkpoints import load_model, save_model
 from incoref.learning.train.warm_start import load_mean
 from incoref.model.step import HeadNames
-from tiny_models import NAMES, TinyModels, random_model
+from tiny_models import NAMES, TinyModels
+from tiny_networks import random_model
 
 
 def saved(tiny: TinyModels, folder: Path, seed: int, names: HeadNames = NAMES) -> Path:
@@ -37,7 +38,7 @@ def test_of_one_it_is_the_model_itself(tiny: TinyModels) -> None:
 
 def test_models_of_other_names_have_none(tiny: TinyModels, tmp_path: Path) -> None:
     other = saved(tiny, tmp_path / "other", 1, HeadNames(("unknown",), ("mine",), ("person",)))
-    with pytest.raises(IncorefError, match=r"other: has other sizes or names than .*checkpoint: there is no mean"):
+    with pytest.raises(IncorefError, match=r"other: has other sizes or names than .*cached: there is no mean"):
         load_mean([tiny.checkpoint, other])
 
 

@@ -16,7 +16,7 @@ from torch import nn
 
 from incoref.errors import IncorefError
 from incoref.learning.config import TrainingConfig
-from incoref.learning.nets.layers import Votes
+from incoref.learning.nets.layers import ClassBias
 from incoref.learning.train import checkpoints
 from incoref.learning.train.averaging import EpochWeights, start_average, update_average, weights_in_place
 from incoref.learning.train.optimiser import new_optimiser, rate_share, set_rates
@@ -41,11 +41,11 @@ class Encoder(nn.Module):
 class Clusterer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.votes = Votes({"match": 2})
+        self.class_bias = ClassBias({"match": 2})
 
 
 class Model(nn.Module):
-    """With an encoder of two layers, features that vote, and a table that two parts share."""
+    """With an encoder of two layers, biased classes, and a table that two parts share."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def settings_of(model: Model, optimiser: torch.optim.Optimizer) -> dict[str, tup
 def test_only_the_encoders_matrices_decay() -> None:
     model = Model()
     model.encoder.words.requires_grad_(False)
-    training = TrainingConfig(encoder_rate=2e-5, head_rate=1e-4, vote_rate=0.5, weight_decay=0.01)
+    training = TrainingConfig(encoder_rate=2e-5, head_rate=1e-4, class_bias_rate=0.5, weight_decay=0.01)
     optimiser = new_optimiser(model, training)
     settings = settings_of(model, optimiser)
     assert settings["encoder.layer.0.dense.weight"] == (2e-5, 0.01)
@@ -75,7 +75,7 @@ def test_only_the_encoders_matrices_decay() -> None:
         assert settings[f"encoder.layer.1.{free}"] == (2e-5, 0.0)
     for head in ("one.weight", "head.weight", "head.bias"):
         assert settings[head] == (1e-4, 0.0)
-    assert settings["clusterer.votes.tables.match"] == (0.5, 0.0)
+    assert settings["clusterer.class_bias.tables.match"] == (0.5, 0.0)
     assert "encoder.words.weight" not in settings
     assert all(group["eps"] == 1e-6 for group in optimiser.param_groups)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
 from incoref.learning.data.examples import without_words
@@ -303,6 +305,42 @@ def test_a_run_can_start_from_a_trained_model(streaming: Path) -> None:
     began = model.state_dict()
     for name, value in first.state_dict().items():
         assert torch.equal(began[name][: len(value)], value), name
+
+
+def test_the_start_is_scored_and_stays_the_best_until_it_is_beaten(streaming: Path) -> None:
+    train("out-first", "training.epochs=1")
+    ruin = ("start=out-first/best", "training.epochs=2", "training.encoder_rate=1.0", "training.head_rate=1.0")
+    reports = [report for report in train("out-second", *ruin) if isinstance(report, DevReport)]
+    assert [report.epoch for report in reports][:3] == [0, 1, 2]
+    assert reports[0].best and reports[0].step == 0
+    best = max(reports, key=lambda report: report.mean_f1)
+    assert best.epoch == 0, "rates of 1 should have ruined the model"
+    first, kept = (load_model(Path(folder))[0].state_dict() for folder in ("out-first/best", "out-second/best"))
+    assert all(torch.equal(first[name], kept[name]) for name in first)
+
+
+def test_a_resumed_run_does_not_score_its_start_again(streaming: Path) -> None:
+    train("out-first", "training.epochs=1")
+    options = ("start=out-first/best", "training.epochs=1")
+    before = train("out-second", *options, stop_after=2)
+    after = train("out-second", *options, resume=True)
+    assert [r.epoch for r in before if isinstance(r, DevReport)] == [0]
+    assert next(r.epoch for r in after if isinstance(r, DevReport)) == 1
+
+
+def test_a_start_is_trained_on_at_lower_rates_unless_the_configuration_gives_some(streaming: Path) -> None:
+    fresh, adapted = configured().training, configured("start=en").training
+    assert adapted.encoder_rate < fresh.encoder_rate and adapted.head_rate < fresh.head_rate
+    assert configured("start=en", "training.encoder_rate=0.5").training.encoder_rate == 0.5
+
+
+def test_a_corpus_without_singletons_is_warned_of(streaming: Path) -> None:
+    [warning] = Trainer(configured(), Path("out")).warnings()
+    assert "'ontonotes'" in warning and "singletons_from" in warning
+    some = next(corpora.read("train.conll"))
+    alone = replace(some.entities[0], mentions=some.entities[0].mentions[:1])
+    corpora.write([replace(some, entities=(alone, *some.entities[1:]))], "alone.conll", "conll-2012")
+    assert not Trainer(configured("train.0.path=alone.conll"), Path("out")).warnings()
 
 
 def test_an_encoder_can_go_back_towards_the_pretrained_one(streaming: Path) -> None:

@@ -13,17 +13,18 @@ from onnx import numpy_helper
 from incoref.learning.data.examples import annotate, read
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
 from incoref.learning.onnx.attention import kv_cache_graph
-from incoref.learning.train.warm_start import earlier_model, encoder_folder, first_encoder, take_over
+from incoref.learning.train.warm_start import EarlierModel, earlier_model, encoder_folder, first_encoder, take_over
 from incoref.model.subwords import SubwordTokenizer
 from incoref.model.windows import WindowSizes
-from tiny_models import HEADS, NAMES, SIZES, TinyModels, random_document, random_model, tokenizer
+from tiny_models import NAMES, SIZES, TinyModels, random_document, tokenizer
+from tiny_networks import HEADS, random_model
 
 
 def started(folder: Path, capitals: bool = False) -> StreamingModel:
     model = random_model(seed=9, capitals=capitals)
-    names, weights = earlier_model(folder)
-    assert names == NAMES
-    take_over(model, weights, folder)
+    earlier = earlier_model(folder)
+    assert earlier.names == NAMES
+    take_over(model, earlier, folder)
     return model
 
 
@@ -52,15 +53,15 @@ def test_a_model_that_reads_blocks_alone_gives_the_model_back(tiny: TinyModels) 
     alone = WindowSizes(SIZES.size, SIZES.tail, cache=False)
     reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer(), capitals=True), alone)
     with torch.no_grad():
-        expected = tiny.alone_torch.word_vectors(reading)
+        expected = tiny.stateless_torch.word_vectors(reading)
         for name, most in (("fp32", 1e-5), ("int8", 0.05)):
-            error = started(tiny.alone[name].folder, capitals=True).word_vectors(reading) - expected
+            error = started(tiny.stateless[name].folder, capitals=True).word_vectors(reading) - expected
             assert error.norm() < most * expected.norm(), name
 
 
 def test_a_model_that_was_not_told_of_capitals_can_learn_of_them(tiny: TinyModels) -> None:
     model = StreamingModel(first_encoder(tiny.fp32, None, capitals=True), NAMES, HeadSizes(**HEADS.model_dump()))
-    take_over(model.eval(), earlier_model(tiny.fp32)[1], tiny.fp32)
+    take_over(model.eval(), earlier_model(tiny.fp32), tiny.fp32)
     text = random_document(10, seed=3)
     told, not_told = (read(text, SubwordTokenizer(tokenizer(), capitals), SIZES) for capitals in (True, False))
     with torch.no_grad():
@@ -85,9 +86,11 @@ def test_features_that_an_earlier_model_did_not_know_change_nothing_at_first() -
     for block, name in zip(blocks, features.tables, strict=True):
         if name in unknown:
             block.zero_()
-            weights[f"clusterer.votes.tables.{name}"].zero_()
-    earlier = {name: value for name, value in weights.items() if not set(unknown) & set(name.split("."))}
-    earlier["clusterer.hidden.linear.weight"] = torch.cat([vectors, *known], dim=1)
+            weights[f"clusterer.class_bias.tables.{name}"].zero_()
+    others = {name: value for name, value in weights.items() if not set(unknown) & set(name.split("."))}
+    others["clusterer.hidden.linear.weight"] = torch.cat([vectors, *known], dim=1)
+    kept = tuple(name for name in model.pair_features if name not in unknown)
+    earlier = EarlierModel(NAMES, kept, others)
     fresh = StreamingModel(random_model(seed=9).encoder, NAMES, HeadSizes(**HEADS.model_dump())).eval()
     take_over(fresh, earlier, Path("earlier"))
     text = random_document(10, seed=3)
@@ -106,7 +109,8 @@ def test_features_that_an_earlier_model_did_not_know_change_nothing_at_first() -
 
 @pytest.mark.parametrize("scorer", ["detector", "clusterer"])
 def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyModels, scorer: str) -> None:
-    _, weights = earlier_model(tiny.fp32)
+    earlier = earlier_model(tiny.fp32)
+    weights = earlier.weights
     out = weights[f"{scorer}.output.weight"]
     out[:] = 0.01
     rows = [3, 5, 20]
@@ -114,7 +118,7 @@ def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyM
     torch.manual_seed(1)
     sizes = HeadSizes(**{**HEADS.model_dump(), f"{scorer}_hidden": len(rows)})
     model = StreamingModel(random_model().encoder, NAMES, sizes)
-    take_over(model, weights, tiny.fp32)
+    take_over(model, earlier, tiny.fp32)
     found = model.get_submodule(scorer).state_dict()
     assert found["output.weight"].tolist() == [[2.0, -3.0, 4.0]] * len(out)
     for name in ("hidden.linear.weight", "hidden.linear.bias"):
@@ -133,7 +137,7 @@ def test_an_encoder_can_come_from_a_model_folder(tiny: TinyModels) -> None:
 
 
 def test_the_shipped_model_has_a_name() -> None:
-    names, weights = earlier_model(Path("en"))
+    names, _, weights = earlier_model(Path("en"))
     assert "ontonotes" in names.schemes
     encoder = first_encoder(encoder_folder(Path("en")), None)
     assert encoder.sizes.vocabulary == 30522

@@ -1,0 +1,283 @@
+"""ICoref: c2f's span scores, but spans join entities one by one, segment by segment (Xia, Sedoc & Van Durme 2020).
+
+Each segment's best spans are taken in order. A span is scored against the vector of every active entity; the best
+above the threshold takes it in by a learned interpolation, otherwise it founds an entity. After a segment, entities
+that have not been mentioned for long leave. With one sentence per segment this is ICoref-inc. Memory is a value,
+passed in and out. Knows no encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from incoref.learning.baselines.config import ICorefConfig
+from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Prediction, Span
+from incoref.learning.baselines.spans import (
+    BUCKETS,
+    FeedForward,
+    Spans,
+    SpanScorer,
+    best,
+    bucket,
+    candidates,
+    spans_of,
+)
+
+_INTERPOLATION_HIDDEN = 300
+NEW = 0
+"""The choice of founding an entity; n is the n-th active one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    vector: Tensor  # (size,)
+    spans: tuple[Span, ...]
+    """In the order in which they joined."""
+    mention_score: float
+    """The mean of its spans' mention scores; plays no part."""
+    gold: frozenset[int] = frozenset()
+    """The gold clusters of its spans."""
+
+    @property
+    def latest(self) -> Span:
+        return self.spans[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The entities of a document so far."""
+
+    active: tuple[Entity, ...] = ()
+    evicted: tuple[Entity, ...] = ()
+
+    def detached(self) -> Memory:
+        """The same without gradients."""
+        active = tuple(replace(entity, vector=entity.vector.detach()) for entity in self.active)
+        return replace(self, active=active)
+
+    @property
+    def clusters(self) -> Clusters:
+        """All entities' spans, the largest first."""
+        entities = [*self.active, *self.evicted]
+        return sorted((list(entity.spans) for entity in entities), key=len, reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What happened with one span."""
+
+    span: Span
+    mention_score: Tensor
+    scores: Tensor | None
+    """(1 + active,): a new entity, then the active ones in order of foundation; None where there were none."""
+    gold: tuple[int, ...]
+    """The right entries of the scores."""
+    choice: int
+    interpolation: Tensor | None
+    """The share of the entity's vector in the merged one, (1,); None for a new entity."""
+    loss: Tensor | None
+    memory: Memory
+    """After the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What was computed for one segment."""
+
+    start: int
+    length: int
+    candidates: Spans
+    mention_scores: Tensor  # (n,)
+    kept: Tensor  # indices of candidates, best first
+    steps: tuple[Step, ...]
+    mention_loss: Tensor
+    memory: Memory
+    """After entities have left."""
+
+    @property
+    def loss(self) -> Tensor:
+        losses = [step.loss for step in self.steps if step.loss is not None]
+        return torch.stack([self.mention_loss, *losses]).sum()
+
+    @property
+    def comparisons(self) -> int:
+        """Pairs of a span and an entity that were compared."""
+        return sum(len(step.scores) - 1 for step in self.steps if step.scores is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What is known of a document beside its text."""
+
+    gold: Mapping[Span, int] = field(default_factory=dict)
+    """The number of every gold span's cluster."""
+    learning: bool = False
+    """Whether the loss is that of training; plays a part with ``mentions`` alone."""
+    teacher_forcing: bool = False
+    gold_mentions: bool = False
+    """Take the gold spans instead of the best-scored ones."""
+
+
+class ICoref(nn.Module):
+    def __init__(self, config: ICorefConfig, vector: int) -> None:
+        super().__init__()
+        self.config = config
+        feature, hidden, dropout = config.feature, config.hidden, config.dropout
+        self.span_scorer = SpanScorer(vector, feature, config.width_classes, hidden, dropout)
+        size = self.span_scorer.size
+        self.genre = nn.Embedding(len(config.genres), feature)
+        self.distance = nn.Embedding(BUCKETS, feature)
+        self.segment_distance = nn.Embedding(3, feature)
+        self.pair_score = FeedForward(3 * size + 4 * feature, hidden, dropout)
+        self.interpolation = FeedForward(2 * size, _INTERPOLATION_HIDDEN, dropout)
+
+    def read(
+        self, pieces: Tensor, document: Pieces, start: int, memory: Memory, guidance: Guidance | None = None
+    ) -> Segment:
+        """One segment, whose pieces from ``start`` on have the vectors (n, vector)."""
+        guidance, length = guidance or Guidance(), len(pieces)
+        sentence = torch.tensor(document.sentence[start : start + length], device=pieces.device)
+        spans = candidates(sentence, self.config.widest)
+        mention_scores = self.span_scorer.scores(pieces, spans)
+        kept = best(mention_scores, int(self.config.ratio * length))
+        if guidance.gold_mentions:
+            inside = [(first - start, last - start) for first, last in guidance.gold if start <= first]
+            taken = spans_of(sorted(span for span in inside if span[1] < length), pieces)
+            scores = self.span_scorer.scores(pieces, taken)
+        else:
+            order = kept.sort().values
+            taken, scores = spans[order], mention_scores[order]
+        # Spans in the sentence of the segment's last piece are dropped: it is the next one, or is not finished.
+        treated = sentence[taken.first] < sentence[-1]
+        taken, scores = taken[treated], scores[treated]
+        vectors = self.span_scorer.vectors(pieces, taken)
+        steps: list[Step] = []
+        for (first, last), vector, score in zip(taken.pairs(), vectors, scores, strict=True):
+            span = (first + start, last + start)
+            if self._is_skipped(span, score, guidance):
+                continue
+            steps.append(self._step(span, vector, score, memory, document.genre, guidance))
+            memory = steps[-1].memory
+        moved = Spans(spans.first + start, spans.last + start)
+        mention_loss = self._mention_loss(taken, start, scores, guidance)
+        after = self._evict(memory, start + length)
+        return Segment(start, length, moved, mention_scores, kept, tuple(steps), mention_loss, after)
+
+    def _is_skipped(self, span: Span, score: Tensor, guidance: Guidance) -> bool:
+        if not self.config.mentions:
+            return False
+        return span not in guidance.gold if guidance.learning else score.item() <= 0
+
+    def _step(
+        self, span: Span, vector: Tensor, score: Tensor, memory: Memory, genre: int, guidance: Guidance
+    ) -> Step:
+        """Put a span into the best-scored entity or a new one."""
+        cluster = guidance.gold.get(span)
+        gold = tuple(n for n, entity in enumerate(memory.active, start=1) if cluster in entity.gold) or (NEW,)
+        scores, loss, choice = None, None, NEW
+        if memory.active:
+            scores = self._scores(span, vector, score, memory.active, genre)
+            loss = torch.logsumexp(scores, dim=0) - torch.logsumexp(scores[list(gold)], dim=0)
+            choice = int(scores.argmax())
+        forced = guidance.teacher_forcing and choice != NEW
+        if forced:
+            choice = gold[-1]
+        if not forced and self._is_left_out(score, guidance):
+            return Step(span, score, scores, gold, choice, None, loss, memory)
+        of_gold = frozenset(() if cluster is None else (cluster,))
+        active, share = list(memory.active), None
+        if choice == NEW:
+            active.append(Entity(vector, (span,), score.item(), of_gold))
+        else:
+            active[choice - 1], share = self._merged(active[choice - 1], span, vector, score, of_gold)
+        return Step(span, score, scores, gold, choice, share, loss, replace(memory, active=tuple(active)))
+
+    def _is_left_out(self, score: Tensor, guidance: Guidance) -> bool:
+        """Whether a span is learned from but changes no entity: in training, one that is taken for no mention."""
+        return guidance.learning and self.config.mentions and self.config.singletons and score.item() < 0
+
+    def _scores(self, span: Span, vector: Tensor, score: Tensor, entities: Sequence[Entity], genre: int) -> Tensor:
+        """Of a new entity, then of the given ones, (1 + entities,)."""
+        of_entities = torch.stack([entity.vector for entity in entities])
+        of_span = vector.expand_as(of_entities)
+        centre = (span[0] + span[1]) / 2
+        apart = [int(centre - (entity.latest[0] + entity.latest[1]) / 2) for entity in entities]
+        rows = len(entities)
+        joined = torch.cat(
+            [
+                of_span,
+                of_entities,
+                of_span * of_entities,
+                vector.new_zeros(rows, self.config.feature),  # where other systems have speakers
+                self.genre.weight[genre].expand(rows, -1),
+                self.distance(bucket(torch.tensor(apart, device=vector.device))),
+                self.segment_distance.weight[0].expand(rows, -1),
+            ],
+            dim=1,
+        )
+        scores: Tensor = self.pair_score(joined)
+        if not self.config.mentions:
+            scores = scores + score
+        return torch.cat([scores.new_tensor([self.config.threshold]), scores])
+
+    def _merged(
+        self, entity: Entity, span: Span, vector: Tensor, score: Tensor, gold: frozenset[int]
+    ) -> tuple[Entity, Tensor]:
+        share = torch.sigmoid(self.interpolation(torch.cat([entity.vector, vector])))[None]
+        mixed = share * entity.vector + (1 - share) * vector
+        count = len(entity.spans)
+        mean = (entity.mention_score * count + score.item()) / (count + 1)
+        return Entity(mixed, (*entity.spans, span), mean, entity.gold | gold), share
+
+    def _mention_loss(self, spans: Spans, start: int, scores: Tensor, guidance: Guidance) -> Tensor:
+        """With ``mentions``: cross-entropy of whether each span is a gold one."""
+        if not self.config.mentions:
+            return scores.new_zeros(())
+        gold = [(first + start, last + start) in guidance.gold for first, last in spans.pairs()]
+        return nn.functional.binary_cross_entropy_with_logits(scores, scores.new_tensor(gold), reduction="sum")
+
+    def _evict(self, memory: Memory, place: int) -> Memory:
+        """Entities leave whose latest span is too far from the next segment: twice as far if there are several."""
+        if self.config.evict is None:
+            return memory
+        stay: list[Entity] = []
+        leave: list[Entity] = []
+        for entity in memory.active:
+            limit = self.config.evict if len(entity.spans) == 1 else 2 * self.config.evict
+            (leave if place - entity.latest[0] > limit else stay).append(entity)
+        return Memory(tuple(stay), (*memory.evicted, *leave))
+
+    def training_losses(
+        self, encode: Encode, document: Pieces, rng: np.random.Generator
+    ) -> Iterator[dict[str, Tensor]]:
+        """The loss of each segment, which is encoded when it is read."""
+        guidance = Guidance(document.gold, learning=True, teacher_forcing=self.config.teacher_forcing)
+        frozen = encode if self.config.finetune else lambda windows: encode(windows).detach()
+        for segment in self.segments(frozen, document, guidance, detach=True):
+            if segment.loss.requires_grad:
+                yield {"links": segment.loss - segment.mention_loss, "mentions": segment.mention_loss}
+
+    def predict(self, encode: Encode, document: Pieces) -> Prediction:
+        segments = list(self.segments(encode, document, Guidance()))
+        spans = sum(len(segment.candidates) for segment in segments)
+        comparisons = sum(segment.comparisons for segment in segments)
+        return Prediction(self.clusters(segments[-1].memory), spans, comparisons)
+
+    def segments(
+        self, encode: Encode, document: Pieces, guidance: Guidance, detach: bool = False
+    ) -> Iterator[Segment]:
+        """All segments of a document, one after the other; with ``detach``, no gradient goes from one to another."""
+        memory = Memory()
+        for (start, _), window in zip(document.segment_bounds(), document.windows, strict=True):
+            found = self.read(encode([window]), document, start, memory.detached() if detach else memory, guidance)
+            memory = found.memory
+            yield found
+
+    def clusters(self, memory: Memory) -> Clusters:
+        """The output: the largest first, without singletons unless they are wanted."""
+        return [spans for spans in memory.clusters if len(spans) > 1 or self.config.singletons]

@@ -1,0 +1,1 @@
+"""The baselines checked number by number against what their published programs computed."""

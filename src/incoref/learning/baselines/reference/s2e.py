@@ -1,0 +1,202 @@
+"""s2e against what yuvalkirstain/s2e-coref computed, with a small Longformer as its encoder."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from incoref.errors import FormatError
+from incoref.learning.baselines.antecedents import marginal_loss
+from incoref.learning.baselines.config import S2EConfig
+from incoref.learning.baselines.pieces import Pieces
+from incoref.learning.baselines.reference.longformer import local_vectors
+from incoref.learning.baselines.reference.weights import (
+    Names,
+    ReferenceModel,
+    by_group,
+    gradient_norms,
+    load,
+    new_encoder,
+    read_config,
+)
+from incoref.learning.baselines.s2e import S2E, S2EScores
+from incoref.learning.reference_outputs import Outputs, Reference, numbers, read_json, read_outputs
+
+NAMES = Names(
+    encoder="longformer.",
+    modules={
+        "start_mention_mlp": "mention_start",
+        "end_mention_mlp": "mention_end",
+        "start_coref_mlp": "coref_start",
+        "end_coref_mlp": "coref_end",
+        "mention_start_classifier": "start_score",
+        "mention_end_classifier": "end_score",
+        "mention_s2e_classifier": "mention_bilinear",
+        "antecedent_s2s_classifier": "start_start",
+        "antecedent_e2e_classifier": "end_end",
+        "antecedent_s2e_classifier": "start_end",
+        "antecedent_e2s_classifier": "end_start",
+    },
+)
+
+
+class _Check:
+    """A model with what its folder says of the encoder."""
+
+    def __init__(self, folder: Path) -> None:
+        described = read_config(folder)
+        try:
+            config = S2EConfig(
+                dropout=described["dropout_prob"],
+                hidden=described["ffnn_size"],
+                widest=described["max_span_length"],
+                ratio=described["top_lambda"],
+                normalise=described["normalise_loss"],
+            )
+            encoder = new_encoder(described["encoder"])
+            self._windows: Sequence[int] = described["encoder"]["attention_window"]
+            self._padding: int = described["encoder"]["pad_token_id"]
+        except KeyError as error:
+            raise FormatError(f"the field {error} is missing", path=folder / "config.json") from error
+        self._folder = folder
+        self.model = ReferenceModel(encoder, S2E(config, encoder.sizes.width, encoder.sizes.epsilon))
+        load(self.model, folder, NAMES)
+        self.model.eval()
+
+    def single(self) -> _Check:
+        """The same in single precision."""
+        other = copy.copy(self)
+        other.model = copy.deepcopy(self.model).float()
+        return other
+
+    def vectors(self, ids: Sequence[int]) -> Tensor:
+        return local_vectors(self.model.encoder, torch.tensor(ids), self._windows, self._padding)
+
+    def outputs(self, ids: Sequence[int], document: Pieces) -> dict[str, Any]:
+        system = self.model.system
+        pieces = self.vectors(ids)
+        found = system(pieces, document)
+        gold = system.gold(found, document)
+        total = marginal_loss(found.scores, gold).sum()
+        loss = total / len(found.spans)
+        self.model.zero_grad()
+        loss.backward()
+        norms = gradient_norms(self.model, self._folder, NAMES, padding=self._padding)
+        before = found.scores[:, :-1] > -torch.inf
+        products = {name: product.masked_fill(~before, -torch.inf) for name, product in found.products.items()}
+        return {
+            "num_tokens": len(document),
+            "sequence_output": numbers(pieces),
+            "start_scores": numbers(found.start_scores),
+            "end_scores": numbers(found.end_scores),
+            "candidate_starts": found.candidates.first.tolist(),
+            "candidate_ends": found.candidates.last.tolist(),
+            "candidate_mention_scores": numbers(found.mention_scores),
+            "num_kept": len(found.spans),
+            "kept_starts": found.spans.first.tolist(),
+            "kept_ends": found.spans.last.tolist(),
+            "kept_mention_scores": numbers(found.mention_scores[found.kept]),
+            **{f"{name}_scores": numbers(product) for name, product in products.items()},
+            "pair_scores": numbers(torch.stack(list(products.values())).sum(dim=0)),
+            "antecedent_scores": numbers(found.scores),
+            "predicted_antecedents": found.links,
+            "predicted_clusters": found.clusters,
+            "gold_antecedent_labels": gold.long().tolist(),
+            "margins": _margins(found),
+            "loss": {"sum": total.item(), "normalised": loss.item()},
+            "gradient_norms": {"per_parameter": norms, "per_group": by_group(norms)},
+        }
+
+    def batch(self, documents: Sequence[tuple[Sequence[int], Pieces]]) -> dict[str, Any]:
+        """All documents as one padded batch."""
+        longest = max(len(ids) for ids, _ in documents)
+        padded = [[*ids, *[self._padding] * (longest - len(ids))] for ids, _ in documents]
+        found = [
+            self.model.system.scored(self.vectors(row), len(ids))
+            for row, (ids, _) in zip(padded, documents, strict=True)
+        ]
+        most = max(len(each.spans) for each in found)
+        losses = [
+            marginal_loss(each.scores, self.model.system.gold(each, document)).sum() / most
+            for each, (_, document) in zip(found, documents, strict=True)
+        ]
+        loss = torch.stack(losses).mean()
+        self.model.zero_grad()
+        loss.backward()
+        norms = gradient_norms(self.model, self._folder, NAMES, padding=self._padding)
+        spans = [[*each.spans.pairs(), *[(longest - 1, longest - 1)] * (most - len(each.spans))] for each in found]
+        return {
+            "input_ids": padded,
+            "attention_mask": [[int(id != self._padding) for id in row] for row in padded],
+            "loss_normalised": loss.item(),
+            "gradient_norms": by_group(norms),
+            "best_score_per_span": [
+                numbers(each.scores.max(dim=1).values) + [0.0] * (most - len(each.spans)) for each in found
+            ],
+            "kept_starts": [[first for first, _ in of] for of in spans],
+            "kept_ends": [[last for _, last in of] for of in spans],
+        }
+
+
+def read_reference(folder: Path) -> Reference:
+    """A folder of what the program computed; the padded batch counts as one more document."""
+    exact = _Check(folder)
+    rough = exact.single()
+    described = read_json(folder / "documents.json")
+    documents = [_document(each, number, folder) for number, each in enumerate(described)]
+    expected = read_outputs(folder / "expected.json", len(documents))
+    batch = read_json(folder / "expected_batch.json")
+
+    def outputs(check: _Check, number: int) -> Outputs:
+        if number == len(documents):
+            return {"batch": _without_padding(check.batch(documents), documents)}
+        return check.outputs(*documents[number])
+
+    return Reference(
+        [*expected, {"batch": _without_padding(batch, documents)}],
+        lambda number: outputs(exact, number),
+        lambda number: outputs(rough, number),
+        folder / "expected.json",
+    )
+
+
+def _document(described: Mapping[str, Any], number: int, folder: Path) -> tuple[list[int], Pieces]:
+    try:
+        ids = described["input_ids"]
+        clusters = tuple(tuple((first, last) for first, last in cluster) for cluster in described["token_clusters"])
+        zeros = (0,) * len(ids)
+        return ids, Pieces((), zeros, zeros, zeros, zeros, clusters=clusters)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"document {number} is not complete: {error!r}", path=folder / "documents.json") from error
+
+
+def _without_padding(batch: Any, documents: Sequence[tuple[Sequence[int], Pieces]]) -> Any:
+    """Spans whose positions in the padding, which all have one vector, count as the first of them.
+
+    Which of the spans there is kept is arbitrary, as all have the same score.
+    """
+    if not isinstance(batch, dict):
+        return batch
+    lengths = [len(ids) for ids, _ in documents]
+    clamped = dict(batch)
+    for name in ("kept_starts", "kept_ends"):
+        rows = batch.get(name)
+        if isinstance(rows, list) and len(rows) == len(lengths):
+            clamped[name] = [[min(place, length) for place in row] for row, length in zip(rows, lengths, strict=True)]
+    return clamped
+
+
+def _margins(found: S2EScores) -> dict[str, float]:
+    """The gaps between the last span kept and the next, and between best and second-best entry."""
+    ordered = found.mention_scores.sort(descending=True).values
+    first, second = found.scores[1:].topk(2, dim=1).values.unbind(1)
+    count = len(found.spans)
+    return {
+        "kept_gap": (ordered[count - 1] - ordered[count]).item(),
+        "argmax_gap": (first - second).min().item(),
+    }

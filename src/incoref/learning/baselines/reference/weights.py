@@ -1,0 +1,152 @@
+"""Weights and gradients of the baselines under the names that the published programs use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from incoref.errors import FormatError
+from incoref.learning.baselines.pieces import Pieces, encode
+from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
+from incoref.learning.reference_outputs import read_json, read_weights
+
+_POSITIONS = "embeddings.position_embeddings.weight"
+_TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
+_UNUSED = ("pooler.", "_global.")
+"""Parts of names of encoder weights that have no influence on a piece's vector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a program calls things."""
+
+    encoder: str
+    """Prefix of the encoder's weights."""
+    modules: Mapping[str, str | None]
+    """Its modules, or single weights, and ours for the same; None for one without influence."""
+    constants: tuple[str, ...] = ()
+    """Weights that are settings and have no gradient."""
+
+    def ours(self, name: str) -> str | None:
+        """Our name of a weight; None for one without influence."""
+        if name.startswith(self.encoder):
+            rest = name.removeprefix(self.encoder)
+            return None if any(part in rest for part in _UNUSED) else f"encoder.{rest}"
+        for theirs, ours in self.modules.items():
+            if name == theirs or name.startswith(f"{theirs}."):
+                return None if ours is None else f"system.{ours}{name.removeprefix(theirs)}"
+        raise KeyError(name)
+
+
+System = TypeVar("System", bound=nn.Module)
+
+
+class ReferenceModel(nn.Module, Generic[System]):
+    """An encoder with one of the systems on top of it."""
+
+    system: System
+
+    def __init__(self, encoder: BlockCausalEncoder, system: System) -> None:
+        super().__init__()
+        self.encoder, self.system = encoder, system
+
+    def vectors(self, document: Pieces) -> Tensor:
+        """Vectors of a document's pieces, (T, vector)."""
+        return encode(self.encoder, document.windows)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    described = read_json(folder / "config.json")
+    if not isinstance(described, dict):
+        raise FormatError("not an object with the sizes of a model", path=folder / "config.json")
+    return described
+
+
+def new_encoder(described: Mapping[str, Any]) -> BlockCausalEncoder:
+    """An encoder of the sizes that transformers' configuration says."""
+    return BlockCausalEncoder(
+        EncoderSizes(
+            vocabulary=described["vocab_size"],
+            width=described["hidden_size"],
+            layers=described["num_hidden_layers"],
+            heads=described["num_attention_heads"],
+            inner=described["intermediate_size"],
+            positions=described["max_position_embeddings"],
+            dropout=described["hidden_dropout_prob"],
+            epsilon=described["layer_norm_eps"],
+        )
+    )
+
+
+def load(model: ReferenceModel[Any], folder: Path, names: Names) -> None:
+    """Fill a model, in double precision, with the weights of a folder.
+
+    Our encoder has no table of token types, as only the first is used: it is part of the table of positions.
+    """
+    path = folder / "model.safetensors"
+    weights = {name: value.double() for name, value in read_weights(path).items() if name not in names.constants}
+    model.double()
+    own = dict(model.named_parameters())
+    left = set(own)
+    with torch.no_grad():
+        for name, value in weights.items():
+            try:
+                ours = names.ours(name)
+            except KeyError as error:
+                raise FormatError(f"the weight {name} is not part of this system", path=path) from error
+            if ours is None or ours == f"encoder.{_TOKEN_TYPES}":
+                continue
+            if ours not in own or own[ours].numel() != value.numel():
+                raise FormatError(f"{name} doesn't fit config.json: its shape is {tuple(value.shape)}", path=path)
+            own[ours].copy_(value.view(own[ours].shape))
+            left.discard(ours)
+        if left:
+            raise FormatError(f"the weights lack {', '.join(sorted(left))} (our names)", path=path)
+        own[f"encoder.{_POSITIONS}"].add_(weights[f"{names.encoder}{_TOKEN_TYPES}"][0])
+
+
+def gradient_norms(
+    model: nn.Module, folder: Path, names: Names, *, encoder: bool = True, padding: int | None = None
+) -> dict[str, float]:
+    """The norm of every weight's gradient under the program's name; 0 for one without influence.
+
+    ``padding`` is the row of the tables of words and positions that is not learned.
+    """
+    own = dict(model.named_parameters())
+    found = {}
+    for name in read_weights(folder / "model.safetensors"):
+        if name in names.constants or (name.startswith(names.encoder) and not encoder):
+            continue
+        ours = names.ours(name)
+        if ours == f"encoder.{_TOKEN_TYPES}":
+            gradient = own[f"encoder.{_POSITIONS}"].grad
+            gradient = None if gradient is None else gradient.sum(dim=0)
+        else:
+            gradient = None if ours is None else own[ours].grad
+            if padding is not None and gradient is not None and name.endswith(("word_embeddings.weight", _POSITIONS)):
+                gradient = torch.cat([gradient[:padding], gradient[padding + 1 :]])
+        found[name] = 0.0 if gradient is None else gradient.norm().item()
+    return found
+
+
+def by_group(norms: Mapping[str, float], *, parts_of: str | None = None) -> dict[str, float]:
+    """Norms joined by the first part of their names, and by the first two for those in the group ``parts_of``."""
+    found: dict[str, float] = {}
+    for name, norm in norms.items():
+        first, *rest = name.split(".")
+        groups = [first, f"{first}.{rest[0]}"] if first == parts_of else [first]
+        for group in groups:
+            found[group] = math.hypot(found.get(group, 0.0), norm)
+    return found
+
+
+def norms(values: Tensor) -> list[float]:
+    """The norm of each row."""
+    found: list[float] = values.detach().norm(dim=-1).tolist()
+    return found

@@ -1,0 +1,137 @@
+"""s2e: coreference from the starts and ends of spans, without span vectors (Kirstain, Ram & Levy 2021).
+
+Every piece has a vector as a start and one as an end, for mentions and again for coreference. A span's mention score
+is that of its start, its end and the two together; a pair's score sums the four products of starts and ends. Spans
+may cross sentences and each other. Knows no encoder: the authors' is Longformer, which reads whole documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from incoref.learning.baselines.antecedents import NO_ANTECEDENT, clusters_of, gold_clusters, marginal_loss
+from incoref.learning.baselines.config import S2EConfig
+from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Prediction
+from incoref.learning.baselines.spans import Spans, best, candidates
+from incoref.learning.nets.layers import Dropout
+
+
+class _Projection(nn.Module):
+    """A linear layer, GELU, LayerNorm, dropout."""
+
+    def __init__(self, size: int, out: int, dropout: float, epsilon: float) -> None:
+        super().__init__()
+        self.dense = nn.Linear(size, out)
+        self.layer_norm = nn.LayerNorm(out, eps=epsilon)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, values: Tensor) -> Tensor:
+        out: Tensor = self.dropout(self.layer_norm(nn.functional.gelu(self.dense(values))))
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class S2EScores:
+    """All that is computed for a document, with n candidates and K spans kept."""
+
+    start_scores: Tensor  # (T,)
+    end_scores: Tensor  # (T,)
+    candidates: Spans
+    mention_scores: Tensor  # (n,)
+    kept: Tensor  # (K,) indices of candidates
+    spans: Spans
+    products: dict[str, Tensor]  # (K, K) each: start with start, end with end, start with end, end with start
+    scores: Tensor  # (K, K + 1): minus infinity where the column's span is not before the row's, then no antecedent
+
+    @property
+    def links(self) -> list[int]:
+        """The antecedent of every span, or NO_ANTECEDENT."""
+        choice = self.scores.argmax(dim=1)
+        return torch.where(choice == len(self.spans), NO_ANTECEDENT, choice).tolist()
+
+    @property
+    def clusters(self) -> Clusters:
+        return clusters_of(self.spans.pairs(), self.links)
+
+    @property
+    def comparisons(self) -> int:
+        """Pairs of spans that were compared."""
+        return len(self.spans) * (len(self.spans) - 1) // 2
+
+
+class S2E(nn.Module):
+    def __init__(self, config: S2EConfig, vector: int, epsilon: float) -> None:
+        """``epsilon`` is that of the encoder's LayerNorm."""
+        super().__init__()
+        self.config = config
+        hidden = config.hidden
+
+        def projection() -> _Projection:
+            return _Projection(vector, hidden, config.dropout, epsilon)
+
+        self.mention_start, self.mention_end = projection(), projection()
+        self.coref_start, self.coref_end = projection(), projection()
+        self.start_score, self.end_score = nn.Linear(hidden, 1), nn.Linear(hidden, 1)
+        self.mention_bilinear = nn.Linear(hidden, hidden)
+        self.start_start, self.end_end = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+        self.start_end, self.end_start = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+
+    def forward(self, pieces: Tensor, document: Pieces) -> S2EScores:
+        """Scores of a document whose pieces have the vectors (T, vector)."""
+        return self.scored(pieces, len(document))
+
+    def scored(self, pieces: Tensor, length: int) -> S2EScores:
+        """The same for a document of ``length`` pieces that may be padded; padding can be kept as a span, too."""
+        starts, ends = self.mention_start(pieces), self.mention_end(pieces)
+        start_scores, end_scores = self.start_score(starts).squeeze(1), self.end_score(ends).squeeze(1)
+        spans = candidates(torch.zeros(len(pieces), dtype=torch.long, device=pieces.device), self.config.widest)
+        together = self._together(self.mention_bilinear(starts), ends, spans)
+        mention_scores = together + start_scores[spans.first] + end_scores[spans.last]
+        kept = best(mention_scores, int(self.config.ratio * length)).sort().values
+        top, top_scores = spans[kept], mention_scores[kept]
+        products = self._products(pieces, top)
+        place = torch.arange(len(top), device=pieces.device)
+        scores = top_scores[:, None] + top_scores + torch.stack(list(products.values())).sum(dim=0)
+        scores = scores.masked_fill(place[:, None] <= place, -torch.inf)
+        scores = torch.cat([scores, scores.new_zeros(len(top), 1)], dim=1)
+        return S2EScores(start_scores, end_scores, spans, mention_scores, kept, top, products, scores)
+
+    def _together(self, starts: Tensor, ends: Tensor, spans: Spans) -> Tensor:
+        """The product of each span's start and end, (n,): one band of the matrix after the other."""
+        bands = torch.stack([(starts * ends.roll(-width, 0)).sum(dim=1) for width in range(self.config.widest)])
+        return bands[spans.width, spans.first]
+
+    def _products(self, pieces: Tensor, spans: Spans) -> dict[str, Tensor]:
+        starts, ends = self.coref_start(pieces)[spans.first], self.coref_end(pieces)[spans.last]
+        return {
+            "s2s": self.start_start(starts) @ starts.T,
+            "e2e": self.end_end(ends) @ ends.T,
+            "s2e": self.start_end(starts) @ ends.T,
+            "e2s": self.end_start(ends) @ starts.T,
+        }
+
+    def training_losses(
+        self, encode: Encode, document: Pieces, rng: np.random.Generator
+    ) -> Iterator[dict[str, Tensor]]:
+        """The loss of a document."""
+        yield {"links": self.loss(self(encode(document.windows), document), document)}
+
+    def predict(self, encode: Encode, document: Pieces) -> Prediction:
+        found = self(encode(document.windows), document)
+        return Prediction(found.clusters, len(found.candidates), found.comparisons)
+
+    def gold(self, found: S2EScores, document: Pieces) -> Tensor:
+        """Which entries of the scores are right, (K, K + 1)."""
+        cluster = gold_clusters(found.spans.pairs(), document.gold, found.kept)
+        same = (cluster[:, None] == cluster) & (cluster[:, None] > 0) & (found.scores[:, :-1] > -torch.inf)
+        return torch.cat([same, ~same.any(dim=1, keepdim=True)], dim=1)
+
+    def loss(self, found: S2EScores, document: Pieces) -> Tensor:
+        """The marginal log-likelihood; a mean over spans, or a sum."""
+        loss = marginal_loss(found.scores, self.gold(found, document)).sum()
+        return loss / max(len(found.spans), 1) if self.config.normalise else loss

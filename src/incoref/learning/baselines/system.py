@@ -1,0 +1,161 @@
+"""The systems by name, and one way to read, train and run any of them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from pydantic import ValidationError
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from incoref.errors import FormatError, IncorefError
+from incoref.learning.baselines.c2f import C2F
+from incoref.learning.baselines.config import (
+    BASELINES,
+    BaselineConfig,
+    C2FConfig,
+    CorefQAConfig,
+    ICorefConfig,
+    LongdocConfig,
+    S2EConfig,
+)
+from incoref.learning.baselines.corefqa import CorefQA
+from incoref.learning.baselines.icoref import ICoref
+from incoref.learning.baselines.longdoc import Longdoc
+from incoref.learning.baselines.pieces import Encode, Pieces, Prediction, Window, encode
+from incoref.learning.baselines.reading import Style, read_pieces, read_text, with_gold, word_clusters
+from incoref.learning.baselines.s2e import S2E
+from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
+from incoref.learning.reference_outputs import read_json, read_weights
+from incoref.model.subwords import SubwordTokenizer
+from incoref.types import Document
+
+
+class System(Protocol):
+    """What each system does with a document whose windows can be encoded."""
+
+    def training_losses(
+        self, encode: Encode, document: Pieces, rng: np.random.Generator
+    ) -> Iterator[dict[str, Tensor]]:
+        """Shares in the loss, each as its terms; ``backward`` comes before the next is asked for."""
+        ...
+
+    def predict(self, encode: Encode, document: Pieces) -> Prediction: ...
+
+
+def new_system(config: BaselineConfig, sizes: EncoderSizes, symbols: tuple[int, int]) -> nn.Module:
+    """A system with fresh weights for an encoder of these sizes; ``symbols`` begin and end a window."""
+    if isinstance(config, C2FConfig):
+        return C2F(config, sizes.width)
+    if isinstance(config, S2EConfig):
+        return S2E(config, sizes.width, sizes.epsilon)
+    if isinstance(config, ICorefConfig):
+        return ICoref(config, sizes.width)
+    if isinstance(config, LongdocConfig):
+        return Longdoc(config, sizes.width)
+    if isinstance(config, CorefQAConfig):
+        return CorefQA(config, sizes.width, symbols)
+    raise TypeError(f"no system has the settings {type(config).__name__}")
+
+
+def style_of(config: BaselineConfig) -> Style:
+    """How a system reads documents."""
+    if isinstance(config, ICorefConfig) and config.sentences:
+        return Style.SENTENCES
+    if isinstance(config, LongdocConfig):
+        return Style.OVERLAP if config.overlap else Style.INDEPENDENT
+    return Style.SEGMENTS
+
+
+class Baseline(nn.Module):
+    """An encoder with a system on top of it."""
+
+    def __init__(self, encoder: BlockCausalEncoder, config: BaselineConfig, tokenizer: SubwordTokenizer) -> None:
+        super().__init__()
+        self.config, self.tokenizer = config, tokenizer
+        self.encoder = encoder
+        self.system = new_system(config, encoder.sizes, (tokenizer.start, tokenizer.separator))
+        self.recompute = self.bf16 = False
+
+    def read(self, document: Document) -> Pieces:
+        """A document without its annotation."""
+        # s2e has no speaker feature: names are part of the text.
+        text = read_text(document, self.tokenizer, names=isinstance(self.config, S2EConfig))
+        genres: Sequence[str] = getattr(self.config, "genres", ())
+        genre = genres.index(document.genre) if document.genre in genres else 0
+        tokenizer, longest = self.tokenizer, min(self.config.segment, self.encoder.sizes.positions)
+        return read_pieces(text, style_of(self.config), longest, tokenizer.start, tokenizer.separator, genre)
+
+    def read_annotated(self, document: Document) -> tuple[Pieces, Counter[str]]:
+        """A document with its annotation, and the mentions that are dropped, by reason."""
+        return with_gold(self.read(document), document)
+
+    def training_losses(self, document: Pieces, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
+        return self._system.training_losses(self._encode, document, rng)
+
+    @torch.inference_mode()
+    def predict(self, document: Document) -> Prediction:
+        """The clusters of a document as half-open ranges of words."""
+        pieces = self.read(document)
+        found = self._system.predict(self._encode, pieces)
+        return Prediction(word_clusters(pieces, found.clusters), found.spans, found.comparisons)
+
+    @property
+    def _system(self) -> System:
+        return self.system  # type: ignore[return-value]  # each module is one
+
+    def _encode(self, windows: Sequence[Window]) -> Tensor:
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self.bf16):
+            vectors = encode(self.encoder, windows, self.recompute)
+        return vectors.float() if self.bf16 else vectors
+
+    @property
+    def _device(self) -> torch.device:
+        return self.encoder.embeddings.word_embeddings.weight.device
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """``config.json`` of a folder."""
+
+    kind: str
+    settings: dict[str, Any]
+    encoder: dict[str, Any]
+
+
+def save_baseline(folder: Path, kind: str, model: Baseline, tokenizer: Path) -> None:
+    """Write a model with its tokenizer into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({name: value.detach().contiguous() for name, value in model.state_dict().items()}, folder / _WEIGHTS)
+    described = _Described(kind, model.config.model_dump(mode="json"), asdict(model.encoder.sizes))
+    (folder / "config.json").write_text(json.dumps(asdict(described), indent=1), encoding="utf-8")
+    shutil.copy(tokenizer, folder / "tokenizer.json")
+
+
+def load_baseline(folder: Path) -> Baseline:
+    """The model that ``save_baseline`` wrote, ready to predict."""
+    path = folder / "config.json"
+    try:
+        described = _Described(**read_json(path))
+        config = BASELINES[described.kind].model_validate(described.settings)
+        sizes = EncoderSizes(**described.encoder)
+    except (TypeError, KeyError, ValidationError) as error:
+        raise FormatError(f"not the configuration of a baseline: {error}", path=path) from error
+    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json", sizes.capitals)
+    model = Baseline(BlockCausalEncoder(sizes), config, tokenizer)
+    try:
+        model.load_state_dict(read_weights(folder / _WEIGHTS))
+    except RuntimeError as error:
+        raise IncorefError(f"{folder}: the weights don't fit config.json: {error}") from error
+    return model.eval()
+
+
+_WEIGHTS = "model.safetensors"

@@ -1,0 +1,228 @@
+"""A recipe: the training runs, exports and evaluations that make a model, in one file, run in order.
+
+A step is done once its record in ``steps/`` says that it was made from the same settings and the same earlier steps,
+so a recipe can be stopped at any moment and run again. Knows nothing of model cards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from incoref.errors import IncorefError
+from incoref.evaluation.metrics import Result, Scorer
+from incoref.learning.config import Configuration, CorpusConfig
+from incoref.learning.data.sources import load
+from incoref.learning.export.export import export
+from incoref.learning.train.progress import Report
+from incoref.learning.train.trainer import Trainer, holds_run
+from incoref.resolver import Resolver
+from incoref.resolver import load as load_model
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RunStep(_Section):
+    """A training run."""
+
+    name: str = Field(description="Its name, which is that of its folder.")
+    start: str | None = Field(
+        None, description="The earlier run or export that it starts from, or an installed model."
+    )
+    settings: tuple[str, ...] = Field((), description="Settings of this run, as NAME=VALUE.")
+
+
+class ExportStep(_Section):
+    """A model folder, or the mean of several runs and exports."""
+
+    name: str = Field(description="Its name, which is that of its folder.")
+    of: tuple[str, ...] = Field(min_length=1, description="Runs and exports whose weights' mean is taken.")
+    model: str = Field("incoref-en", description="The model's own name.")
+    calibrate: bool = Field(False, description="Fit temperatures and int8 ranges on the dev corpora.")
+    fp32: bool = Field(False, description="Keep full precision.")
+
+
+class EvaluateStep(_Section):
+    """Scores of an export on corpora."""
+
+    name: str = Field(description="The export.")
+    corpora: tuple[CorpusConfig, ...] = Field(min_length=1, description="What it is scored on.")
+
+
+class Step(_Section):
+    """One of the three."""
+
+    run: RunStep | None = None
+    export: ExportStep | None = None
+    evaluate: EvaluateStep | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Step:
+        if sum(part is not None for part in (self.run, self.export, self.evaluate)) != 1:
+            raise ValueError("a step is one of run, export and evaluate")
+        return self
+
+    @property
+    def part(self) -> RunStep | ExportStep | EvaluateStep:
+        found = self.run or self.export or self.evaluate
+        assert found is not None
+        return found
+
+    @property
+    def kind(self) -> str:
+        return "run" if self.run else "export" if self.export else "evaluate"
+
+    @property
+    def title(self) -> str:
+        return f"{self.kind} {self.part.name}"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of earlier steps that it may build on."""
+        if self.run is not None:
+            return () if self.run.start is None else (self.run.start,)
+        return self.export.of if self.export is not None else (self.part.name,)
+
+
+class Recipe(_Section):
+    config: Path = Field(description="The configuration that all runs share.")
+    settings: tuple[str, ...] = Field((), description="Settings that all runs share, as NAME=VALUE.")
+    steps: tuple[Step, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> Recipe:
+        made: set[str] = set()
+        for step in self.steps:
+            unknown = [name for name in step.needs if name not in made and step.run is None]
+            if unknown:
+                raise ValueError(f"{step.title}: '{unknown[0]}' is not made by an earlier step")
+            if step.evaluate is None:
+                if step.part.name in made:
+                    raise ValueError(f"{step.title}: an earlier step has this name")
+                made.add(step.part.name)
+        return self
+
+    @classmethod
+    def read(cls, path: Path) -> Recipe:
+        try:
+            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError as error:
+            raise IncorefError(f"{path}: no such recipe") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise IncorefError(f"{path}: not TOML: {error}") from error
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or 'recipe'}: {e['msg']}" for e in error.errors())
+            raise IncorefError(f"{path}: {faults}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class StepState:
+    step: Step
+    digest: str
+    done: bool
+
+
+class Cook:
+    """Makes a recipe in a folder."""
+
+    def __init__(self, recipe: Recipe, folder: Path) -> None:
+        self.recipe, self.folder = recipe, folder
+        self._runs = {step.run.name for step in recipe.steps if step.run}
+        self._made = self._runs | {step.export.name for step in recipe.steps if step.export}
+
+    def states(self) -> Iterator[StepState]:
+        """All steps in order, and which are done; one that depends on a step that isn't done isn't either."""
+        digests: dict[str, str] = {}
+        for step in self.recipe.steps:
+            earlier = [digests[name] for name in step.needs if name in digests]
+            said = [step.model_dump(mode="json"), earlier]
+            if step.evaluate is None:
+                said.append(self._configuration(step.run).model_dump(mode="json"))
+            digest = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
+            if step.evaluate is None:
+                digests[step.part.name] = digest
+            yield StepState(step, digest, self._recorded(step).get("digest") == digest)
+
+    def make(
+        self,
+        begin: Callable[[Step], None] = lambda _: None,
+        report: Callable[[Report], None] = lambda _: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Do what isn't done. ``stop`` is asked during training; then ``trainer.Stopped`` is raised."""
+        for state in self.states():
+            if state.done:
+                continue
+            step = state.step
+            begin(step)
+            made: dict[str, Any] = {}
+            if step.run is not None:
+                self._train(step.run, report, stop)
+            elif step.export is not None:
+                self._export(step.export)
+            elif step.evaluate is not None:
+                made["scores"] = {
+                    corpus.title: result.to_json() for corpus, result in self._scores(step.evaluate).items()
+                }
+            record = self._record(step)
+            record.parent.mkdir(parents=True, exist_ok=True)
+            fresh = record.with_suffix(".new")
+            fresh.write_text(json.dumps({"digest": state.digest, **made}, indent=1) + "\n", encoding="utf-8")
+            fresh.replace(record)
+
+    def scores(self, step: EvaluateStep) -> dict[str, dict[str, Any]]:
+        """The scores of an evaluation that is done, by the titles of its corpora."""
+        found: dict[str, dict[str, Any]] = self._recorded(Step(evaluate=step)).get("scores", {})
+        return found
+
+    def _configuration(self, run: RunStep | None) -> Configuration:
+        settings = [*self.recipe.settings, *(run.settings if run else ())]
+        if run is not None and run.start is not None:
+            settings.append(f"start={json.dumps(str(self._place(run.start)))}")
+        return Configuration.read(self.recipe.config, settings)
+
+    def _place(self, name: str) -> Path:
+        """The folder with the weights of a run or export; an installed model's name stays one."""
+        if name not in self._made:
+            return Path(name)
+        return self.folder / name / "best" if name in self._runs else self.folder / name
+
+    def _record(self, step: Step) -> Path:
+        return self.folder / "steps" / f"{step.kind}-{step.part.name}.json"
+
+    def _recorded(self, step: Step) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._record(step).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def _train(self, run: RunStep, report: Callable[[Report], None], stop: Callable[[], bool]) -> None:
+        configuration, folder = self._configuration(run), self.folder / run.name
+        holds_run(folder, configuration, resume=True)  # says so before minutes of reading
+        Trainer(configuration, folder).run(report, resume=True, stop=stop)
+
+    def _export(self, step: ExportStep) -> None:
+        development = self._configuration(None).dev if step.calibrate else ()
+        places = [self._place(name) for name in step.of]
+        export(places, self.folder / step.name, name=step.model, quantise=not step.fp32, development=development)
+
+    def _scores(self, step: EvaluateStep) -> dict[CorpusConfig, Result]:
+        resolver = load_model(self.folder / step.name)
+        return {corpus: _score(resolver, corpus) for corpus in step.corpora}
+
+
+def _score(resolver: Resolver, corpus: CorpusConfig) -> Result:
+    scorer = Scorer(drop_singletons=corpus.drop_singletons)
+    for document in load(corpus):
+        scorer.add_documents(document, resolver.resolve(document, singletons=True, scheme=corpus.scheme))
+    return scorer.result()

@@ -1,0 +1,112 @@
+"""Recipes: steps in order, what is done is not done again, stopping and going on, faults."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from incoref.errors import IncorefError
+from incoref.learning.recipe import Cook, Recipe, Step
+from incoref.learning.train.progress import Report, StepReport
+from incoref.learning.train.trainer import Stopped
+from tiny_training import write_streaming_run
+
+RECIPE = """
+config = "config.toml"
+settings = ["training.epochs=1"]
+
+[[steps]]
+[steps.run]
+name = "first"
+
+[[steps]]
+[steps.run]
+name = "second"
+start = "first"
+settings = ["training.seed=2"]
+
+[[steps]]
+[steps.export]
+name = "model"
+of = ["first", "second"]
+model = "tiny-1"
+fp32 = true
+
+[[steps]]
+[steps.evaluate]
+name = "model"
+corpora = [{ name = "dev", path = "dev.conll", scheme = "ontonotes" }]
+"""
+TITLES = ["run first", "run second", "export model", "evaluate model"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_streaming_run(tmp_path)
+    (tmp_path / "recipe.toml").write_text(RECIPE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def made(recipe: str = RECIPE) -> list[str]:
+    """The steps that making the recipe had to do."""
+    Path("recipe.toml").write_text(recipe, encoding="utf-8")
+    done: list[Step] = []
+    Cook(Recipe.read(Path("recipe.toml")), Path("out")).make(done.append)
+    return [step.title for step in done]
+
+
+def test_steps_are_done_once_and_again_when_something_before_them_changes(folder: Path) -> None:
+    assert made() == TITLES
+    assert made() == []
+    assert json.loads(Path("out/model/config.json").read_text(encoding="utf-8"))["name"] == "tiny-1"
+    assert made(RECIPE.replace('"tiny-1"', '"tiny-2"')) == TITLES[2:]
+    evaluation = Recipe.read(Path("recipe.toml")).steps[-1].evaluate
+    assert evaluation is not None
+    scores = Cook(Recipe.read(Path("recipe.toml")), Path("out")).scores(evaluation)
+    assert 0 <= scores["dev"]["conll_f1"] <= 100 and 0 <= scores["dev"]["mentions"]["f1"] <= 100
+
+
+def test_a_recipe_that_was_stopped_goes_on(folder: Path) -> None:
+    steps: list[Report] = []
+    cook = Cook(Recipe.read(Path("recipe.toml")), Path("out"))
+    with pytest.raises(Stopped):
+        cook.make(report=steps.append, stop=lambda: len(steps) > 1)
+    before = [report.step for report in steps if isinstance(report, StepReport)]
+    after: list[Report] = []
+    cook.make(report=after.append)
+    went_on = [report.step for report in after if isinstance(report, StepReport)]
+    assert went_on[0] == before[-1] + 1
+    assert [state.done for state in cook.states()] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        (
+            'of = ["first", "second"]',
+            'of = ["first", "third"]',
+            "export model: 'third' is not made by an earlier",
+        ),
+        ('name = "second"', 'name = "first"', "run first: an earlier step has this name"),
+        ("[steps.run]", "[steps.walk]", "steps.0"),
+        ('[steps.evaluate]\nname = "model"', '[steps.evaluate]\nname = "x"', "evaluate x: 'x' is not made"),
+    ],
+)
+def test_faults_are_named(folder: Path, before: str, after: str, fault: str) -> None:
+    Path("recipe.toml").write_text(RECIPE.replace(before, after), encoding="utf-8")
+    with pytest.raises(IncorefError, match=fault):
+        Recipe.read(Path("recipe.toml"))
+
+
+def test_a_changed_run_that_has_begun_is_not_overwritten(folder: Path) -> None:
+    made()
+    with pytest.raises(IncorefError, match="started with another configuration"):
+        made(RECIPE.replace("training.seed=2", "training.seed=3"))
+
+
+def test_the_shipped_recipe_is_in_order() -> None:
+    recipe = Recipe.read(Path(__file__).parents[3] / "recipes" / "en.toml")
+    assert [step.title for step in recipe.steps][-2:] == ["export model", "evaluate model"]
