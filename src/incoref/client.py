@@ -1,32 +1,36 @@
 """A session on a server, with the methods of a local one.
 
-Every change has a sequence number and is sent again if no answer comes, so that it is carried out once, whatever
-happens to the connection or the server in between. Knows the API of ``incoref serve`` and nothing of its inside.
+Every change carries a sequence number and is retried until it is answered, so it takes effect exactly once, even if
+the connection or the server fails in between. Depends on the API of ``incoref serve``, not on the server's code.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack, cast
 from urllib.parse import quote
 
 from incoref.errors import IncorefError, MissingExtra
-from incoref.options import SessionOptions
+from incoref.options import OptionKeywords, SessionOptions
 from incoref.outputs.jsonable import json_line
+from incoref.session import asynchronous
 from incoref.session.updates import Message, TraceStep, Update
-from incoref.types import Document, Entity, Given, Mention, RunnerUp
+from incoref.types import Document, Entity, Given, Mention, RunnerUp, Span
 
 if TYPE_CHECKING:
     import httpx
 
+    from incoref.session import session as local
+
 _AGAIN = frozenset({429, 502, 503, 504})
-"""502 and 504 come from a proxy whose server is away; what became of the request, its sequence number will tell."""
+"""Worth a retry. 502 and 504 come from a proxy that lost its server; the sequence number makes a retry safe."""
 
 
 class ServerError(IncorefError):
-    """The server refused; ``problem`` has the details as it told them (RFC 9457)."""
+    """The server refused a request; ``problem`` holds its problem details (RFC 9457)."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         super().__init__(f"{problem.get('title', 'the server refused')}: {problem.get('detail', '')} (HTTP {status})")
@@ -34,10 +38,10 @@ class ServerError(IncorefError):
 
 
 class Session:
-    """A text that is still arriving, kept by a server: a new one, or, with ``id``, one that is there.
+    """A session on a server: a new one, or an existing one if ``id`` is given.
 
-    One at a time may write to a session under its sequence numbers. ``patience`` is how many seconds a request is
-    tried again while the server can't be reached, is stopping or has too much to do.
+    Only one client at a time may write to a session with sequence numbers. ``patience`` is how many seconds to keep
+    retrying a request while the server is unreachable, stopping or overloaded.
     """
 
     def __init__(
@@ -48,10 +52,10 @@ class Session:
         id: str | None = None,
         patience: float = 30,
         timeout: float = 60,
-        **options: Any,
+        **options: Unpack[OptionKeywords],
     ) -> None:
         if id is not None and options:
-            raise IncorefError(f"a session that is there has its options already: {', '.join(options)} can't be set")
+            raise IncorefError(f"an existing session keeps its options: {', '.join(options)} can't be set")
         self._url, self._token, self._patience, self._timeout = url, token, patience, timeout
         self._http = _http_client(url, token, timeout)
         if id is None:
@@ -71,11 +75,11 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Close the connection. The session stays."""
+        """Close the connection. The session stays on the server."""
         self._http.close()
 
     def delete(self) -> None:
-        """End the session, with all that was said."""
+        """Delete the session and everything said in it."""
         self._call("DELETE", self._path())
 
     @property
@@ -83,7 +87,7 @@ class Session:
         return SessionOptions(**self._state()["options"])
 
     def say(self, text: str, speaker: str | None = None, id: Given = None, *, time: Given = None) -> list[Update]:
-        """A complete utterance: all its sentences are answered at once."""
+        """Add a complete utterance; returns updates for all its sentences."""
         return self._updates("feed", {"text": text, "speaker": speaker, "id": id, "time": time})
 
     def say_words(
@@ -95,12 +99,12 @@ class Session:
         time: Given = None,
         text: str | None = None,
     ) -> list[Update]:
-        """A complete utterance of one sentence whose words are known."""
+        """Add a complete utterance of one sentence that is already split into words."""
         given = {"words": list(words), "text": text, "speaker": speaker, "id": id, "time": time}
         return self._updates("feed", given)
 
     def read(self, document: Document) -> list[Update]:
-        """A document with its own sentences, words and speakers."""
+        """Add a document that brings its own sentences, words and speakers."""
         sentences = [
             {
                 "start": sentence.start,
@@ -114,15 +118,15 @@ class Session:
         return self._updates("read", {"document": given})
 
     def feed(self, piece: str, speaker: str | None = None) -> list[Update]:
-        """Running text in any pieces: sentences are answered as soon as what follows proves that they ended."""
+        """Add running text in arbitrary pieces; a sentence is resolved once the text after it shows it has ended."""
         return self._updates("feed", {"text": piece, "speaker": speaker, "final": False})
 
     def flush(self) -> list[Update]:
-        """End what is pending."""
+        """Treat pending text as complete."""
         return self._updates("flush", {})
 
     def hear(self, item: str | Message) -> list[Update]:
-        """A piece of running text, or a message that is a complete utterance."""
+        """Add a piece of running text, or a message as a complete utterance."""
         if isinstance(item, Message):
             return self.say(item.text, item.speaker, item.id, time=item.time)
         return self.feed(item)
@@ -147,39 +151,61 @@ class Session:
     def entities(self) -> list[Entity]:
         return [Entity.from_json(entity) for entity in self._state()["entities"]]
 
-    def document(self, id: str = "session", *, singletons: bool = True) -> Document:
-        """What is kept, as a document of its own."""
-        found = self._call("GET", self._path(f"document?singletons={str(singletons).lower()}"))
-        return Document.from_json({**found, "id": id})
+    def document(self, id: str | int = "session", *, singletons: bool = False) -> Document:
+        """The text the session still keeps, as a document; entities with one mention only with ``singletons``."""
+        data = self._call("GET", self._path(f"document?singletons={str(singletons).lower()}"))
+        return Document.from_json({**data, "id": str(id)})
 
     def resolved_text(self) -> str:
         return str(self._state()["resolved_text"])
 
     def undo(self) -> None:
-        """Take back the last call of ``say``, ``feed`` or the like, and what was corrected since."""
+        """Take back the last ``say``, ``feed`` or similar call, and any corrections made since."""
         self._change("POST", "undo", {})
 
     def fork(self) -> Session:
-        """A session on the same server that starts from here."""
+        """A new session on the same server that starts from this one's state."""
         twin = self._call("POST", self._path("fork"))["id"]
         return Session(self._url, token=self._token, id=twin, patience=self._patience, timeout=self._timeout)
 
+    copy = fork
+
+    def __copy__(self) -> Session:
+        return self.fork()
+
+    def __deepcopy__(self, memo: object) -> Session:
+        return self.fork()
+
     def save(self) -> bytes:
-        """The session as bytes, for ``Resolver.restore`` with the model that the server has."""
+        """The session as bytes, for ``Resolver.restore`` with the server's model."""
         return self._send("GET", self._path("save"), None).content
 
     def introduce(self, name: str, *, type: str | None = None, speaker: str | None = None) -> Entity:
-        """Make a participant known."""
+        """Introduce a participant before they are mentioned."""
         return self._entity("POST", "entities", {"name": name, "type": type, "speaker": speaker})
 
     def rename(self, entity: Entity | str, name: str) -> Entity:
-        """Give an entity a name."""
+        """Rename an entity."""
         return self._entity("PATCH", f"entities/{_id(entity)}", {"name": name})
 
     def merge(self, one: Entity | str, other: Entity | str) -> Entity:
-        """Two entities are the same: ``one`` gets the mentions of ``other``, which is gone."""
-        given = {"other": other.id if isinstance(other, Entity) else other}
+        """Merge two entities: ``one`` takes over the mentions of ``other``, which disappears."""
+        given = {"other": other.id if isinstance(other, Entity) else str(other)}
         return self._entity("POST", f"entities/{_id(one)}/merge", given)
+
+    def detach(self, mention: Span) -> Entity:
+        """Make a mention an entity of its own, which is returned."""
+        return self._entity("POST", "mentions/detach", _place(mention))
+
+    def split(self, entity: Entity | str, mentions: Iterable[Span]) -> Entity:
+        """Make some mentions of an entity another one, which is returned."""
+        given = {"mentions": [_place(mention) for mention in mentions]}
+        return self._entity("POST", f"entities/{_id(entity)}/split", given)
+
+    def reassign(self, mention: Span, entity: Entity | str) -> Entity:
+        """Put a mention into another entity; its own is gone if nothing is left of it."""
+        given = {**_place(mention), "entity": entity.id if isinstance(entity, Entity) else str(entity)}
+        return self._entity("POST", "mentions/reassign", given)
 
     def forget(self, entity: Entity | str) -> None:
         """Remove an entity: its vector, words, name and mentions."""
@@ -187,17 +213,17 @@ class Session:
         self._call("DELETE", self._path(f"entities/{_id(entity)}?sequence={sequence}"))
 
     def share(self) -> str:
-        """An address at which others can look at the session, and do nothing else."""
+        """A read-only link to the session."""
         return self._url.rstrip("/") + str(self._call("POST", self._path("share"))["path"])
 
     def unshare(self) -> None:
-        """Let nobody look any more."""
+        """Revoke the read-only link."""
         self._call("DELETE", self._path("share"))
 
     def events(self, after: int = 0) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """What happens to the session, whoever does it, as it happens: number, kind and details.
+        """Follow the session's changes, whoever makes them: number, kind and data of each.
 
-        Connects again when the connection breaks; ends when the session is deleted.
+        Reconnects when the connection breaks; ends when the session is deleted.
         """
         while True:
             for number, kind, data in self._events(after):
@@ -253,7 +279,7 @@ class Session:
         return answer
 
     def _send(self, method: str, path: str, given: Mapping[str, Any] | None) -> httpx.Response:
-        """The answer; asks again while there is a point in it."""
+        """The response, after retries if need be."""
         import httpx
 
         content = None if given is None else json_line(given).encode()
@@ -267,12 +293,71 @@ class Session:
                 if response.status_code not in _AGAIN or time.monotonic() > until:
                     raise _error(response.status_code, response.content)
                 told = response.headers.get("retry-after", "")
-                wait = max(pause, float(told) if told.isdecimal() else 0.0)  # a proxy may give a date
+                wait = max(pause, float(told) if told.isdecimal() else 0.0)  # a proxy may send a date
             except httpx.TransportError as error:
                 if time.monotonic() > until:
                     raise IncorefError(f"{self._url} can't be reached: {error}") from error
             time.sleep(min(wait, max(0.1, until - time.monotonic())))
             pause = min(1.0, 2 * pause)
+
+
+class AsyncSession(asynchronous.AsyncSession):
+    """A session on a server for asyncio, with the methods of a local one; made by ``await AsyncSession.open(url)``.
+
+    A call that is cancelled may still be carried out; the next one waits for it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(cast("local.Session", session))
+        self._remote = session
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        token: str | None = None,
+        id: str | None = None,
+        patience: float = 30,
+        timeout: float = 60,
+        **options: Unpack[OptionKeywords],
+    ) -> AsyncSession:
+        """A new session, or an existing one if ``id`` is given."""
+
+        def opened() -> Session:
+            return Session(url, token=token, id=id, patience=patience, timeout=timeout, **options)
+
+        return cls(await asyncio.to_thread(opened))
+
+    async def __aenter__(self) -> AsyncSession:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def id(self) -> str:
+        return self._remote.id
+
+    async def fork(self) -> AsyncSession:
+        """A new session on the same server that starts from this one's state."""
+        return AsyncSession(await self._call(self._remote.fork))
+
+    async def close(self) -> None:
+        """Close the connection. The session stays on the server."""
+        await self._call(self._remote.close)
+
+    async def delete(self) -> None:
+        """Delete the session and everything said in it."""
+        await self._call(self._remote.delete)
+
+    async def share(self) -> str:
+        """A read-only link to the session."""
+        return await self._call(self._remote.share)
+
+    async def unshare(self) -> None:
+        """Revoke the read-only link."""
+        await self._call(self._remote.unshare)
 
 
 def _http_client(url: str, token: str | None, timeout: float) -> httpx.Client:
@@ -295,7 +380,12 @@ def _error(status: int, content: bytes) -> ServerError:
 
 
 def _id(entity: Entity | str) -> str:
-    return quote(entity.id if isinstance(entity, Entity) else entity, safe="")
+    return quote(entity.id if isinstance(entity, Entity) else str(entity), safe="")
+
+
+def _place(mention: Span) -> dict[str, Any]:
+    start, end = (mention.start, mention.end) if isinstance(mention, Mention) else mention
+    return {"start": start, "end": end}
 
 
 def _update(data: Mapping[str, Any]) -> Update:

@@ -1,7 +1,7 @@
-"""The one family of exceptions that incoref raises on purpose.
+"""The exceptions that incoref raises deliberately.
 
-Each says where it happened, what is wrong and what to do about it; the command-line tool prints the message
-alone and exits with 1. Anything else that escapes is a bug.
+Each message says where the error is, what is wrong and how to fix it; the command-line tool prints just the message
+and exits with 1. Any other exception that escapes is a bug.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 class IncorefError(Exception):
-    """Base of all errors that incoref raises on purpose."""
+    """Base class of all errors that incoref raises deliberately."""
 
 
 class FormatError(IncorefError):
-    """A file that can't be read as the format it is in: names the file, the line (from 1) and the fault."""
+    """A file that is not valid in its format: gives the file, the line (from 1) and the fault."""
 
     def __init__(self, fault: str, *, path: Path | str | None = None, line: int | None = None) -> None:
         self.fault = fault

@@ -1,49 +1,49 @@
-"""The one-to-one alignment of clusters that CEAF needs: the best total weight of a sparse bipartite graph.
+"""The one-to-one alignment of clusters for CEAF: a maximum-weight matching of a sparse bipartite graph.
 
-A cluster of the key shares mentions with few clusters of the response, so the graph falls apart into small
-connected components, which are aligned one by one: by SciPy, where it is installed and is the quicker one, else by
-our own solver in :mod:`incoref.evaluation.assignment`.
+A key cluster shares mentions with few response clusters, so the graph splits into small connected components, which
+are aligned one by one: by SciPy where it is installed, and otherwise, up to a certain size, by the Hungarian
+algorithm in NumPy. Both are exact.
 
-This module knows weights only, not what they measure.
+This module only sees weights, not what they measure.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from incoref.evaluation.assignment import Cells, has_many_weights, solve
+import numpy as np
+import numpy.typing as npt
 
-_LARGE = 500
-"""Rows of a component from which on importing SciPy and copying the cells for it pays, if few weights are different:
-where many are, our own solver is quicker."""
+from incoref.errors import MissingExtra
+
+Matrix = npt.NDArray[np.float64]
+Cells = Mapping[int, list[tuple[int, float]]]
+"""Maps each row of a sparse matrix to its columns and their positive weights."""
+
+MAX_WITHOUT_SCIPY = 500
+"""The most clusters of a component, on its smaller side, that are aligned without SciPy."""
 
 
 def best_total(weights: Mapping[tuple[int, int], float]) -> float:
-    """The highest sum of weights over all sets of cells (row, column) that share no row and no column.
+    """The highest total weight of cells (row, column) of which no two share a row or a column.
 
-    Weights are positive; absent cells weigh 0.
+    Weights are positive; absent cells have weight 0.
     """
-    # Rows that must stay alone cost the longest searches: let the side with fewer clusters be the rows.
-    transposed = len({row for row, _ in weights}) > len({column for _, column in weights})
     cells: dict[int, list[tuple[int, float]]] = defaultdict(list)
     for (row, column), weight in weights.items():
-        if transposed:
-            cells[column].append((row, weight))
-        else:
-            cells[row].append((column, weight))
-    total = 0.0
-    for rows in _components(cells):
-        if len(rows) == 1:
-            total += max(weight for _, weight in cells[rows[0]])
-        else:
-            for_scipy = len(rows) >= _LARGE and not has_many_weights(rows, cells)
-            total += (solve_with_scipy if for_scipy else solve)(rows, cells)
-    return total
+        cells[row].append((column, weight))
+    components = _components(cells)
+    of_single_rows = sum(max(weight for _, weight in cells[rows[0]]) for rows in components if len(rows) == 1)
+    matrices = [_matrix(rows, cells) for rows in components if len(rows) > 1]
+    if not matrices:
+        return of_single_rows
+    solve = _solver()
+    return of_single_rows + sum(map(solve, matrices))
 
 
 def _components(cells: Cells) -> list[list[int]]:
-    """The rows, grouped by whether a chain of shared columns leads from one to the other."""
+    """The rows of each connected component: those linked by a chain of shared columns."""
     rows_of: dict[int, list[int]] = defaultdict(list)
     for row, of_row in cells.items():
         for column, _ in of_row:
@@ -65,29 +65,61 @@ def _components(cells: Cells) -> list[list[int]]:
     return components
 
 
-def solve_with_scipy(rows: list[int], cells: Cells) -> float:
-    """The same by SciPy, or by our own solver where SciPy is not installed."""
-    try:
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-    except ImportError:
-        return solve(rows, cells)
-    # SciPy wants every row matched and no weight of 0: each row gets a column of its own that stands for staying
-    # alone, and all weights are shifted by the same amount.
+def _matrix(rows: list[int], cells: Cells) -> Matrix:
+    """The weights of a component, with no more rows than columns."""
     number: dict[int, int] = {}
     for row in rows:
         for column, _ in cells[row]:
             number.setdefault(column, len(number))
-    shifted: list[float] = []
-    columns: list[int] = []
-    starts = [0]
-    for alone, row in enumerate(rows, start=len(number)):
+    matrix = np.zeros((len(rows), len(number)))
+    for place, row in enumerate(rows):
         for column, weight in cells[row]:
-            columns.append(number[column])
-            shifted.append(1 + weight)
-        columns.append(alone)
-        shifted.append(1)
-        starts.append(len(columns))
-    matrix = csr_array((shifted, columns, starts), shape=(len(rows), len(number) + len(rows)))
-    chosen_rows, chosen_columns = min_weight_full_bipartite_matching(matrix, maximize=True)
-    return float(matrix[chosen_rows, chosen_columns].sum()) - len(rows)
+            matrix[place, number[column]] = weight
+    return matrix if len(rows) <= len(number) else matrix.T
+
+
+def _solver() -> Callable[[Matrix], float]:
+    try:
+        from scipy.optimize import linear_sum_assignment
+    except ImportError:
+        return hungarian
+
+    def solve(weights: Matrix) -> float:
+        return float(weights[linear_sum_assignment(weights, maximize=True)].sum())
+
+    return solve
+
+
+def hungarian(weights: Matrix) -> float:
+    """The best total of a matrix with no more rows than columns, by the Kuhn–Munkres algorithm with potentials.
+
+    Row by row, it finds the cheapest augmenting path to a free column and follows it.
+    """
+    rows, columns = weights.shape
+    if rows > MAX_WITHOUT_SCIPY:
+        raise MissingExtra("scipy", "eval", f"CEAF with {rows} clusters in one connected component")
+    # An extra last column stands for the start of the row's path.
+    row_price, column_price = np.zeros(rows), np.zeros(columns + 1)
+    holder = np.full(columns + 1, -1)  # the row that each column is matched with
+    for row in range(rows):
+        holder[columns] = row
+        length, before = np.full(columns, np.inf), np.full(columns, columns)
+        reached = np.zeros(columns + 1, np.bool_)
+        column = columns
+        while holder[column] >= 0:
+            reached[column] = True
+            current = holder[column]
+            free = ~reached[:columns]
+            reduced = row_price[current] - weights[current] - column_price[:columns]
+            shorter = free & (reduced < length)
+            length[shorter], before[shorter] = reduced[shorter], column
+            column = int(np.where(free, length, np.inf).argmin())
+            step = length[column]
+            row_price[holder[reached]] -= step
+            column_price[reached] -= step
+            length[free] -= step
+        while column != columns:
+            holder[column] = holder[before[column]]
+            column = int(before[column])
+    taken = np.flatnonzero(holder[:columns] >= 0)
+    return float(weights[holder[taken], taken].sum())

@@ -5,11 +5,12 @@ cluster of the response. Definitions are those of the CoNLL-2012 reference score
 2014; BLANC for predicted mentions: Luo et al., 2014), and for LEA, which it lacks, those of Moosavi and Strube
 (2016). Figures are percentages.
 
-A mention that is listed more than once counts where it comes first, on either side. The reference scorer does so for
-mentions of the response that the key has too; elsewhere it counts a repeated mention twice, and so rates a key
-with repeated mentions below 100 against itself.
+A mention that is listed more than once counts only where it comes first, on either side. The reference scorer does so
+for response mentions that are in the key; elsewhere it counts a repeated mention twice, and so scores a key with
+repeated mentions below 100 against itself. CODI-CRAC's Universal Anaphora scorer (Yu et al., 2022) counts it in every
+cluster that lists it and looks it up in the last of them; ``Scorer(keep_repeated=True)`` does the same.
 
-This module knows no file format. Mentions are any hashable values: two are the same if they are equal.
+This module knows no file formats. Mentions are any hashable values: two are the same if they are equal.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a scorer found over all the documents it was given."""
+    """All metrics over the documents of a scorer."""
 
     muc: Score
     b3: Score
@@ -78,20 +79,24 @@ METRICS = tuple(field.name for field in fields(Result) if field.name != "documen
 
 
 class Scorer:
-    """Adds up documents; ``result()`` may be asked for at any time and more than once."""
+    """Accumulates counts over documents; ``result()`` can be called at any time, and more than once."""
 
-    def __init__(self, *, drop_singletons: bool = False) -> None:
-        """``drop_singletons`` leaves clusters of one mention out of both sides."""
+    def __init__(self, *, drop_singletons: bool = False, keep_repeated: bool = False) -> None:
+        """``drop_singletons`` leaves clusters with one mention out of key and response.
+
+        ``keep_repeated`` counts a mention in every cluster that lists it, as the Universal Anaphora scorer does.
+        """
         self.drop_singletons = drop_singletons
+        self.keep_repeated = keep_repeated
         self.documents = 0
         self.repeated_in_key = 0
         self.repeated_in_response = 0
         self._counts = {name: _Counts() for name in _COUNTED}
 
     def add(self, key: Clusters, response: Clusters) -> None:
-        """Count one document."""
-        key_clusters, repeated_in_key = _disjoint(key, self.drop_singletons)
-        response_clusters, repeated_in_response = _disjoint(response, self.drop_singletons)
+        """Add one document."""
+        key_clusters, repeated_in_key = self._clusters(key)
+        response_clusters, repeated_in_response = self._clusters(response)
         table = _Table.of(key_clusters, response_clusters)
         for name, count in _COUNTED.items():
             self._counts[name] += count(table)
@@ -99,8 +104,16 @@ class Scorer:
         self.repeated_in_key += repeated_in_key
         self.repeated_in_response += repeated_in_response
 
+    def _clusters(self, clusters: Clusters) -> tuple[list[list[Hashable]], int]:
+        """The non-empty clusters to count, and the number of repeated mentions."""
+        smallest = 2 if self.drop_singletons else 1
+        if not self.keep_repeated:
+            return _disjoint(clusters, smallest)
+        kept = [listed for cluster in clusters if len(listed := list(cluster)) >= smallest]
+        return kept, sum(map(len, kept)) - len({mention for cluster in kept for mention in cluster})
+
     def add_documents(self, key: Document, response: Document) -> None:
-        """Count one document whose clusters are its entities: mentions are the same if their token ranges are."""
+        """Add one document with its entities as clusters; mentions are the same if their token ranges are."""
         if len(key.tokens) != len(response.tokens):
             raise IncorefError(
                 f"document {key.id!r} has {len(key.tokens)} tokens in the key and {len(response.tokens)} in the "
@@ -109,9 +122,9 @@ class Scorer:
         self.add(token_clusters(key), token_clusters(response))
 
     def merge(self, other: Self) -> None:
-        """Take over all that another scorer has counted, as when documents are shared out among processes."""
-        if self.drop_singletons != other.drop_singletons:
-            raise IncorefError("scorers with and without singletons can't be merged")
+        """Add the counts of another scorer, for instance of one in another process."""
+        if (self.drop_singletons, self.keep_repeated) != (other.drop_singletons, other.keep_repeated):
+            raise IncorefError("scorers with different options can't be merged")
         for name, counts in other._counts.items():
             self._counts[name] += counts
         self.documents += other.documents
@@ -120,7 +133,10 @@ class Scorer:
 
     @property
     def counts(self) -> dict[str, tuple[float, float, float, float]]:
-        """Part and whole of recall, part and whole of precision, of each metric but BLANC: they add up."""
+        """Numerator and denominator of recall, then of precision, of each metric except BLANC.
+
+        They can be summed over documents.
+        """
         return {
             name: (counts.recall_part, counts.recall_whole, counts.precision_part, counts.precision_whole)
             for name, counts in self._counts.items()
@@ -128,7 +144,7 @@ class Scorer:
         }
 
     def result(self) -> Result:
-        """The figures over all documents so far: sums first, then ratios, as the reference scorer does."""
+        """The scores so far: counts are summed over documents, then divided, as in the reference scorer."""
         plain = {name: counts.score() for name, counts in self._counts.items() if not name.startswith("blanc_")}
         blanc = _blanc_score(self._counts["blanc_coreferent"], self._counts["blanc_other"])
         return Result(**plain, blanc=blanc, documents=self.documents)
@@ -163,28 +179,49 @@ class _Counts:
 
 
 class _Table(NamedTuple):
-    """What one document's metrics are computed from."""
+    """The counts from which one document's metrics are computed."""
 
     key_sizes: list[int]
     response_sizes: list[int]
     shared: dict[tuple[int, int], int]
-    """Number of shared mentions by number of the key's cluster and of the response's, where not 0."""
+    """The number of shared mentions of each key cluster and response cluster, where it isn't 0."""
+    recalled: dict[tuple[int, int], int]
+    """The same, but a key mention counts only for the last response cluster that lists it."""
+    confirmed: dict[tuple[int, int], int]
+    """The same, but a response mention counts only for the last key cluster that lists it."""
 
     @classmethod
     def of(cls, key: list[list[Hashable]], response: list[list[Hashable]]) -> _Table:
+        """All three counts are the same unless a mention is repeated."""
+        key_cluster_of = {mention: i for i, cluster in enumerate(key) for mention in cluster}
         response_cluster_of = {mention: j for j, cluster in enumerate(response) for mention in cluster}
-        shared = Counter(
+        sizes = [len(cluster) for cluster in key], [len(cluster) for cluster in response]
+        recalled = Counter(
             (i, response_cluster_of[mention])
             for i, cluster in enumerate(key)
             for mention in cluster
             if mention in response_cluster_of
         )
-        return cls([len(cluster) for cluster in key], [len(cluster) for cluster in response], shared)
+        if (len(key_cluster_of), len(response_cluster_of)) == (sum(sizes[0]), sum(sizes[1])):
+            return cls(*sizes, recalled, recalled, recalled)
+        confirmed = Counter(
+            (key_cluster_of[mention], j)
+            for j, cluster in enumerate(response)
+            for mention in cluster
+            if mention in key_cluster_of
+        )
+        listed_in = [set(cluster) for cluster in response]
+        shared = {
+            (i, j): count
+            for i, cluster in enumerate(key)
+            for j, other in enumerate(listed_in)
+            if (count := sum(mention in other for mention in cluster))
+        }
+        return cls(*sizes, shared, recalled, confirmed)
 
 
-def _disjoint(clusters: Clusters, drop_singletons: bool) -> tuple[list[list[Hashable]], int]:
-    """The clusters with every mention once and none empty, and how many mentions were repetitions."""
-    smallest = 2 if drop_singletons else 1
+def _disjoint(clusters: Clusters, smallest: int) -> tuple[list[list[Hashable]], int]:
+    """The clusters of at least ``smallest`` mentions, each mention once, and the number of repeated mentions."""
     seen: set[Hashable] = set()
     kept = []
     repeated = 0
@@ -203,31 +240,33 @@ def _disjoint(clusters: Clusters, drop_singletons: bool) -> tuple[list[list[Hash
 
 
 def _muc(table: _Table) -> _Counts:
-    """Links that are left of the fewest that hold each cluster together."""
-    common = sum(count - 1 for count in table.shared.values())
+    """The links that remain of a spanning tree of each cluster."""
     return _Counts(
-        common, sum(size - 1 for size in table.key_sizes), common, sum(size - 1 for size in table.response_sizes)
+        sum(count - 1 for count in table.recalled.values()),
+        sum(size - 1 for size in table.key_sizes),
+        sum(count - 1 for count in table.confirmed.values()),
+        sum(size - 1 for size in table.response_sizes),
     )
 
 
 def _b3(table: _Table) -> _Counts:
-    """For each mention the part of its cluster that it shares with its cluster on the other side."""
+    """For each mention, the share of its cluster that is also in its cluster on the other side."""
     return _Counts(
-        sum(count * count / table.key_sizes[i] for (i, _), count in table.shared.items()),
+        sum(count * count / table.key_sizes[i] for (i, _), count in table.recalled.items()),
         sum(table.key_sizes),
-        sum(count * count / table.response_sizes[j] for (_, j), count in table.shared.items()),
+        sum(count * count / table.response_sizes[j] for (_, j), count in table.confirmed.items()),
         sum(table.response_sizes),
     )
 
 
 def _ceafm(table: _Table) -> _Counts:
-    """Mentions shared by clusters that are aligned one to one."""
+    """Mentions shared by clusters aligned one to one."""
     total = best_total(table.shared)
     return _Counts(total, sum(table.key_sizes), total, sum(table.response_sizes))
 
 
 def _ceafe(table: _Table) -> _Counts:
-    """Likeness of clusters that are aligned one to one."""
+    """Similarity of clusters aligned one to one."""
     total = best_total(
         {(i, j): 2 * count / (table.key_sizes[i] + table.response_sizes[j]) for (i, j), count in table.shared.items()}
     )
@@ -235,18 +274,18 @@ def _ceafe(table: _Table) -> _Counts:
 
 
 def _lea(table: _Table) -> _Counts:
-    """The part of a cluster's links that is found, weighted by the cluster's size; a lone mention links to itself."""
-    recall = precision = 0.0
-    for (i, j), count in table.shared.items():
-        key_size, response_size = table.key_sizes[i], table.response_sizes[j]
-        if key_size == 1 or response_size == 1:
-            both_alone = key_size == response_size
-            recall += both_alone
-            precision += both_alone
-        else:
-            recall += key_size * _pairs(count) / _pairs(key_size)
-            precision += response_size * _pairs(count) / _pairs(response_size)
-    return _Counts(recall, sum(table.key_sizes), precision, sum(table.response_sizes))
+    """The share of each cluster's links that is found, weighted by its size; a singleton is linked to itself."""
+    keys, responses = table.key_sizes, table.response_sizes
+    recall = sum(_links(count, keys[i], responses[j]) for (i, j), count in table.recalled.items())
+    precision = sum(_links(count, responses[j], keys[i]) for (i, j), count in table.confirmed.items())
+    return _Counts(recall, sum(keys), precision, sum(responses))
+
+
+def _links(count: int, size: int, other_size: int) -> float:
+    """The share of a cluster's links that are among ``count`` of its mentions, weighted by its size."""
+    if size == 1:
+        return float(other_size == 1)
+    return size * _pairs(count) / _pairs(size)
 
 
 def _mentions(table: _Table) -> _Counts:
@@ -257,7 +296,7 @@ def _mentions(table: _Table) -> _Counts:
 
 def _blanc_coreferent(table: _Table) -> _Counts:
     """Pairs of mentions in the same cluster."""
-    common = sum(map(_pairs, table.shared.values()))
+    common = sum(map(_pairs, table.recalled.values()))
     return _Counts(common, sum(map(_pairs, table.key_sizes)), common, sum(map(_pairs, table.response_sizes)))
 
 
@@ -265,7 +304,7 @@ def _blanc_other(table: _Table) -> _Counts:
     """Pairs of mentions in different clusters."""
     by_key: Counter[int] = Counter()
     by_response: Counter[int] = Counter()
-    for (i, j), count in table.shared.items():
+    for (i, j), count in table.recalled.items():
         by_key[i] += count
         by_response[j] += count
     coreferent = _blanc_coreferent(table)
@@ -284,7 +323,7 @@ def _blanc_other(table: _Table) -> _Counts:
 
 
 def _blanc_score(coreferent: _Counts, other: _Counts) -> Score:
-    """The mean over both kinds of pairs, or the one kind alone that the key has."""
+    """The mean over both kinds of pairs, or the score of the only kind in the key."""
     kinds = [counts.score() for counts in (coreferent, other) if counts.recall_whole]
     if not kinds:
         return Score(0.0, 0.0, 0.0)

@@ -41,7 +41,7 @@ def html_page(document: Document, title: str | None = None) -> str:
         f"<style>{style}</style>",
         "</head>",
         "<body>",
-        f'<header><h1>{name}</h1><p class="counts">{_counts(document)}</p></header>',
+        f'<header><h1>{name}</h1><p class="counts">{counts(document)}</p></header>',
         '<section class="top" aria-label="Replay"><div class="bar">',
         '<div class="replay" hidden>',
         '<button id="play" type="button" aria-label="Replay">▶</button>',
@@ -82,14 +82,14 @@ def policy(style: str, script: str = "") -> str:
     )
 
 
-def _counts(document: Document) -> str:
-    counts = {
+def counts(document: Document) -> str:
+    found = {
         ("entity", "entities"): len(document.entities),
         ("mention", "mentions"): sum(map(len, document.entities)),
         ("sentence", "sentences"): len(document.sentences),
         ("word", "words"): len(document.tokens),
     }
-    return " · ".join(f"{count:,} {names[count != 1]}" for names, count in counts.items())
+    return " · ".join(f"{count:,} {names[count != 1]}" for names, count in found.items())
 
 
 def text_blocks(document: Document, looks: dict[str, int]) -> Iterator[str]:
@@ -149,10 +149,10 @@ def _sentence(
     return "".join(parts)
 
 
-def _facts(opened: Open, look: int) -> str:
+def _facts(opened: Open, number: int) -> str:
     """The rest of a mention's classes, and what the page's program knows of it."""
     mention = opened.mention
-    known = [f'{_look(look)}" tabindex="-1" data-e="{look}"']
+    known = [f'{look(number)}" tabindex="-1" data-e="{number}"']
     if not opened.first:
         known.append("data-more")
     if mention.new:
@@ -163,16 +163,26 @@ def _facts(opened: Open, look: int) -> str:
     return " ".join(known)
 
 
-def _look(number: int) -> str:
+def look(number: int) -> str:
     return f"c{number % _COLOURS} s{number // _COLOURS % _LINES}"
 
 
 def _entity(entity: Entity, number: int) -> str:
-    first = next((mention.text for mention in islice(entity.mentions, 1)), "")
-    name = escape(one_line(entity.name or first))
     return (
-        f'<li><button type="button" class="e {_look(number)}" data-e="{number}" aria-pressed="false" title="{name}">'
-        f'<span class="n">{escape(one_line(entity.id))}</span>'
-        f'<span class="name">{name}</span><span class="type">{escape(one_line(entity.type or ""))}</span>'
-        f'<span class="count">{len(entity)}</span></button></li>'
+        f'<li><button type="button" class="e {look(number)}" data-e="{number}" aria-pressed="false" '
+        f'title="{_name(entity)}">{entity_fields(entity)}</button></li>'
     )
+
+
+def entity_fields(entity: Entity) -> str:
+    """What the list of entities says of one."""
+    return (
+        f'<span class="n">{escape(one_line(entity.id))}</span>'
+        f'<span class="name">{_name(entity)}</span><span class="type">{escape(one_line(entity.type or ""))}</span>'
+        f'<span class="count">{len(entity)}</span>'
+    )
+
+
+def _name(entity: Entity) -> str:
+    first = next((mention.text for mention in islice(entity.mentions, 1)), "")
+    return escape(one_line(entity.name or first))

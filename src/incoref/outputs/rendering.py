@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from incoref.corpora import FORMATS as CORPUS_FORMATS
@@ -38,20 +37,11 @@ def rendered(document: Document, format: OutputFormat | str) -> str:
         return resolved_text(document).rstrip("\n") + "\n"
     write = CORPUS_FORMATS[_CORPUS_NAMES[format]].write
     assert write is not None
-    return "".join(write([_with_types(document)], Losses()))
+    return "".join(write([document], Losses()))
 
 
 def brat_files(named: Iterable[tuple[str, Document]]) -> Iterator[tuple[str, str]]:
     """Names and contents of the files that brat needs, for documents with names for their files."""
     write_files = CORPUS_FORMATS["brat"].write_files
     assert write_files is not None
-    return write_files(((name, _with_types(document)) for name, document in named), Losses())
-
-
-def _with_types(document: Document) -> Document:
-    """These formats know types of mentions; ours are those of entities."""
-    entities = (
-        replace(entity, mentions=tuple(replace(mention, type=entity.type) for mention in entity.mentions))
-        for entity in document.entities
-    )
-    return replace(document, entities=tuple(entities))
+    return write_files(named, Losses())

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import starmap
 
 from incoref.errors import IncorefError
-from incoref.model.features import EntityFacts, facts_of
+from incoref.model.features import facts_of
+from incoref.model.features.speaker import I_OF
 from incoref.model.folder import Model, ModelState
 from incoref.session.names import Kind
 from incoref.session.state import SessionState, with_memory
 from incoref.session.transcript import Line, LiveEntity, Log
 from incoref.text import split
-from incoref.types import Mention
+from incoref.types import Mention, RunnerUp
 
 
 def introduce(
@@ -25,25 +27,23 @@ def introduce(
 
     One that is already known to be the speaker's "I" is taken for it.
     """
-    said_by = [state.memory.facts.speaker_of(row) for row in range(len(state.live))]
+    said_by = [state.memory.states.speaker_name(I_OF, row) for row in range(len(state.live))]
     known = [row for row, name in enumerate(said_by) if name is not None and name == speaker]
     if known:
         row = known[-1]
-        state = _with_live(state, row, replace(state.live[row], given_type=type or state.live[row].given_type))
+        state = with_live(state, row, replace(state.live[row], given_type=type or state.live[row].given_type))
         state = rename(state, state.live[row].id, name)
     else:
-        row, words = len(state.live), _words(name)
+        row, words = len(state.live), words_of(name)
         reading = state.model.reading
         memory = state.memory.copy()
-        facts = facts_of(words, -1, reading.sentences, reading.turn, None)
+        facts = facts_of(words, -1, reading.sentences - 1, reading.turn, None)  # as if in the last sentence read
         model.heads.clusters.add(memory, model.vector_of(words), facts, row)
         entity = LiveEntity(str(state.next_id), None, 0, reading.tokens, _plain(name), type)
         state = with_memory(replace(state, next_id=state.next_id + 1), memory, (*state.live, entity))
-    state = _with_live(state, row, replace(state.live[row], introduced=True))
+    state = with_live(state, row, replace(state.live[row], introduced=True))
     if speaker:
-        rows = state.memory.facts.rows()
-        rows[row] = replace(rows[row], i_of=speaker)
-        memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
+        memory = state.memory.with_states(state.memory.states.with_value(row, I_OF, speaker))
         memory.participants[speaker] = row
         state = with_memory(state, memory, state.live)
     return state, state.live[row].id
@@ -51,23 +51,21 @@ def introduce(
 
 def rename(state: SessionState, entity: str, name: str) -> SessionState:
     """Give an entity a name, by which it is known from now on."""
-    words = _words(name)
-    row = _row(state, entity)
+    words = words_of(name)
+    row = row_of(state, entity)
     if row is None:
         views = (replace(view, name=_plain(name)) if view.id == entity else view for view in state.evicted)
         return replace(state, evicted=Log.of(views))
-    rows = state.memory.facts.rows()
-    facts = facts_of(words, 0, 0, 0, None)
-    rows[row] = rows[row].called(facts.string, facts.head, facts.content, facts.name, facts.gender)
-    memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
-    return _with_live(with_memory(state, memory, state.live), row, replace(state.live[row], given_name=_plain(name)))
+    states = state.memory.states.named(row, facts_of(words, 0, 0, 0, None))
+    memory = state.memory.with_states(states)
+    return with_live(with_memory(state, memory, state.live), row, replace(state.live[row], given_name=_plain(name)))
 
 
 def merge(model: Model, state: SessionState, one: str, other: str) -> SessionState:
     """Make two entities one, with the id of the first."""
     if one == other:
         raise IncorefError(f"entity '{one}' can't be merged with itself")
-    first, second = _row(state, one), _row(state, other)
+    first, second = row_of(state, one), row_of(state, other)
     if first is not None and second is not None:
         a, b = state.live[first], state.live[second]
         names = [name for name in (a.name, b.name) if name is not None]
@@ -85,11 +83,27 @@ def merge(model: Model, state: SessionState, one: str, other: str) -> SessionSta
     elif second is not None:
         b, name = state.live[second], next(view.name for view in state.evicted if view.id == one)
         named = b.given_name is not None or (b.name is not None and b.name.kind is not Kind.PRONOUN)
-        state = _with_live(state, second, replace(b, id=one, given_name=b.given_name if named else name))
-        state = _without_evicted(state, one)
+        state = with_live(state, second, replace(b, id=one, given_name=b.given_name if named else name))
+        state = without_evicted(state, one)
     else:
-        state = _without_evicted(state, other)
-    return _with_mentions(state, lambda mention: replace(mention, entity=one) if mention.entity == other else mention)
+        state = without_evicted(state, other)
+    return with_mentions(state, lambda mention: _merged_mention(mention, one, other))
+
+
+def _merged_mention(mention: Mention, one: str, other: str) -> Mention:
+    """The mention once ``other`` is ``one``; if both are runners-up, their probabilities add up."""
+    entity = one if mention.entity == other else mention.entity
+    runners_up = mention.runners_up
+    if any(runner_up.entity in (one, other) for runner_up in runners_up):
+        confidences: dict[str | None, float] = {}
+        for runner_up in runners_up:
+            candidate = one if runner_up.entity == other else runner_up.entity
+            if candidate != entity:
+                confidences[candidate] = confidences.get(candidate, 0.0) + runner_up.confidence
+        runners_up = tuple(sorted(starmap(RunnerUp, confidences.items()), key=lambda each: -each.confidence))
+    elif entity == mention.entity:
+        return mention
+    return replace(mention, entity=entity, runners_up=runners_up)
 
 
 def forget(state: SessionState, entity: str) -> SessionState:
@@ -97,26 +111,26 @@ def forget(state: SessionState, entity: str) -> SessionState:
 
     The text that names it stays.
     """
-    row = _row(state, entity)
+    row = row_of(state, entity)
     if row is not None:
-        speaker = state.memory.facts.speaker_of(row)
+        speaker = state.memory.states.speaker_name(I_OF, row)
         kept = [other for other in range(len(state.live)) if other != row]
         state = with_memory(state, state.memory.kept(kept), tuple(state.live[other] for other in kept))
     else:
         speaker = next(view.speaker for view in state.evicted if view.id == entity)
-    state = _without_evicted(state, entity)
+    state = without_evicted(state, entity)
 
     def without(mention: Mention) -> Mention | None:
         others = tuple(other for other in mention.runners_up if other.entity != entity)
         return None if mention.entity == entity else replace(mention, runners_up=others)
 
-    state = _with_mentions(state, without)
+    state = with_mentions(state, without)
     return state if speaker is None or _is_someone(state, speaker) else _without_speaker(state, speaker)
 
 
 def _is_someone(state: SessionState, speaker: str) -> bool:
     """Whether an entity is known to be the speaker."""
-    live = (state.memory.facts.speaker_of(row) for row in range(len(state.live)))
+    live = (state.memory.states.speaker_name(I_OF, row) for row in range(len(state.live)))
     return speaker in live or any(view.speaker == speaker for view in state.evicted)
 
 
@@ -129,8 +143,7 @@ def _without_speaker(state: SessionState, speaker: str) -> SessionState:
     def unsigned(line: Line) -> Line:
         return replace(line, speaker=None) if line.speaker == speaker else line
 
-    rows = [replace(row, speaker=unless(row.speaker), you_by=unless(row.you_by)) for row in state.memory.facts.rows()]
-    memory = state.memory.with_facts(EntityFacts.from_rows(rows, state.memory.facts.mentions))
+    memory = state.memory.with_states(state.memory.states.without_speaker(speaker))
     memory.participants.pop(speaker, None)
     state = with_memory(state, memory, state.live)
     reading = replace(state.model.reading, speaker=unless(state.model.reading.speaker))
@@ -143,7 +156,7 @@ def _without_speaker(state: SessionState, speaker: str) -> SessionState:
     )
 
 
-def _row(state: SessionState, entity: str) -> int | None:
+def row_of(state: SessionState, entity: str) -> int | None:
     """The place of a live entity; None if it has been evicted."""
     for row, live in enumerate(state.live):
         if live.id == entity:
@@ -153,7 +166,7 @@ def _row(state: SessionState, entity: str) -> int | None:
     return None
 
 
-def _words(name: str) -> tuple[str, ...]:
+def words_of(name: str) -> tuple[str, ...]:
     words = tuple(token.text for sentence in split(name) for token in sentence.tokens)
     if not words:
         raise IncorefError(f"{name!r} is no name: it has no word")
@@ -164,15 +177,15 @@ def _plain(name: str) -> str:
     return " ".join(name.split())
 
 
-def _with_live(state: SessionState, row: int, entity: LiveEntity) -> SessionState:
+def with_live(state: SessionState, row: int, entity: LiveEntity) -> SessionState:
     return replace(state, live=(*state.live[:row], entity, *state.live[row + 1 :]))
 
 
-def _without_evicted(state: SessionState, entity: str) -> SessionState:
+def without_evicted(state: SessionState, entity: str) -> SessionState:
     return replace(state, evicted=Log.of(view for view in state.evicted if view.id != entity))
 
 
-def _with_mentions(state: SessionState, change: Callable[[Mention], Mention | None]) -> SessionState:
+def with_mentions(state: SessionState, change: Callable[[Mention], Mention | None]) -> SessionState:
     """The state with every mention in the transcript changed, or gone where ``change`` gives none."""
 
     def changed(line: Line) -> Line:

@@ -50,7 +50,7 @@ class Eviction:
         return None if self.policy == "none" else MOST_NAMES
 
     def evicted(self, live: Sequence[LiveEntity], tokens: int) -> list[int]:
-        """The places in ``live`` of those to forget after so many tokens, in order."""
+        """The places in ``live`` of those to forget after that many tokens, in order."""
         gone = set()
         if self.policy == "icoref":
             gone = {row for row, entity in enumerate(live) if self._is_idle(entity, tokens)}

@@ -16,7 +16,7 @@ from incoref.types import Document, Given, Sentence, Token
 
 Heard = tuple[SessionState, list[Line]]
 
-_TOO_LONG = "the sentence was split because it grew too long"
+TOO_LONG = "the sentence was split because it grew too long"
 
 
 def feed(splitter: Splitter, state: SessionState, piece: str, speaker: str | None) -> Heard:
@@ -72,7 +72,7 @@ def read(state: SessionState, document: Document) -> Heard:
 
 
 def _check(text: str, speaker: str | None) -> None:
-    """Refuse what is no text before anything changes."""
+    """Refuse anything but text before anything changes."""
     for what, value in (("text", text), ("a speaker", speaker or "")):
         if not isinstance(value, str):
             raise IncorefError(f"{what} is a string, not {type(value).__name__}: {value!r:.40}")
@@ -99,7 +99,7 @@ def _lines(state: SessionState, sentences: Sequence[Sentence], id: Given = None,
                 speaker=sentence.speaker or state.speaker,
                 id=id,
                 time=_time_of(sentence) if time is None else time,
-                warnings=(_TOO_LONG,) if sentence.attributes == FORCED else (),
+                warnings=(TOO_LONG,) if sentence.attributes == FORCED else (),
             )
         )
         place, tokens = sentence.end, tokens + len(sentence)

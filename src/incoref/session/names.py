@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from incoref.model.features import facts_of
-from incoref.model.features.mentions import head_of
+from incoref.text.english import head_of
 
 LONGEST = 8
 """Words of a name or a handy description."""

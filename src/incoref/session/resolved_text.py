@@ -8,18 +8,18 @@ and pronouns of those who have no name worth repeating. Works on any document wh
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from incoref.model.features.mentions import PRONOUNS, head_of
 from incoref.session.names import is_plural, is_proper
-from incoref.types import Document, Entity, Mention
+from incoref.text.english import PRONOUNS, head_of
+from incoref.types import Document, Mention
 
 _LONGEST = 6
 """Words of a name that can be repeated."""
 
 _POSSESSIVE = frozenset("his hers its their theirs".split())
 _PLURAL = frozenset("they them their theirs".split())
-_REPLACED = frozenset("he him she her it they them".split()) | _POSSESSIVE
+REPLACED = frozenset("he him she her it they them".split()) | _POSSESSIVE
 _CLITICS = {"re": " are", "ve": " have", "ll": " will", "s": " is", "d": " would"}
 _OF_HAVE = {" is": " has", " would": " had"}
 _AFTER_HAVE = frozenset("been become better come done got gotten gone had known made said seen taken".split())
@@ -59,30 +59,32 @@ _TO_HOME = frozenset(
 
 def resolved_text(document: Document) -> str:
     """The document's text with pronouns replaced."""
-    pronouns: dict[int, tuple[Mention, Entity]] = {}
-    longest: dict[int, int] = {}
+    pronouns: dict[int, tuple[Mention, list[str]]] = {}
     for entity in document.entities:
-        name = _repeatable(entity.name)
+        name = repeatable(entity.name)
         for mention in entity.mentions:
-            longest[mention.start] = max(mention.end, longest.get(mention.start, 0))
-            if name and mention.text.lower() in _REPLACED:
-                pronouns[mention.start] = mention, entity
+            if name and mention.text.lower() in REPLACED:
+                pronouns[mention.start] = mention, name
+    longest = longest_mentions(document)
     parts, place = [], 0
-    for start, (mention, entity) in sorted(pronouns.items()):
-        possessive = _is_possessive(document, mention, starts_longer=longest[start] > mention.end)
-        name = _repeatable(entity.name)
-        if not _fits(document, mention, name, possessive):
-            continue
-        parts += [document.text[place:start], _in_place_of(mention.text, " ".join(name), possessive)]
-        place = mention.end
-        clitic, after = _clitic(document, mention)
-        if clitic is not None:
-            parts.append(clitic)
-            place = after
+    for start, (mention, name) in sorted(pronouns.items()):
+        possessive = is_possessive(document, mention, longest)
+        if fits(document, mention, name, possessive):
+            text, end = in_place_of(document, mention, name, possessive)
+            parts += [document.text[place:start], text]
+            place = end
     return "".join((*parts, document.text[place:]))
 
 
-def _repeatable(name: str | None) -> list[str]:
+def longest_mentions(document: Document) -> dict[int, int]:
+    """For each place where mentions start, the end of the longest one."""
+    longest: dict[int, int] = {}
+    for mention in document.mentions:
+        longest[mention.start] = max(mention.end, longest.get(mention.start, 0))
+    return longest
+
+
+def repeatable(name: str | None) -> list[str]:
     """The words of a name that says more than a pronoun and is handy enough to be repeated; else none."""
     words = (name or "").split()
     small = [word.lower().strip(",.;:\"'“”‘’") for word in words]
@@ -97,7 +99,7 @@ def _repeatable(name: str | None) -> list[str]:
     return [] if odd or (any(word.endswith(",") for word in words) and not is_proper(words)) else words
 
 
-def _fits(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> bool:
+def fits(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> bool:
     """Whether the sentence can be read with this name in the pronoun's place."""
     pronoun, described = mention.text.lower(), not is_proper(name)
     if pronoun == "they" and not is_plural(name):
@@ -112,7 +114,7 @@ def _fits(document: Document, mention: Mention, name: Sequence[str], possessive:
     if after[:1] == [pronoun] or (len(after) == 2 and after[0] in ",-–—" and after[1] == pronoun):
         return False  # said twice
     alternatives = (before[::-1], after)  # "he or she"
-    return not any(len(two) == 2 and two[0] in ("or", "/") and two[1] in _REPLACED for two in alternatives)
+    return not any(len(two) == 2 and two[0] in ("or", "/") and two[1] in REPLACED for two in alternatives)
 
 
 def _clitic(document: Document, mention: Mention) -> tuple[str | None, int]:
@@ -127,7 +129,8 @@ def _clitic(document: Document, mention: Mention) -> tuple[str | None, int]:
     return verb, following[0].end
 
 
-def _is_possessive(document: Document, mention: Mention, *, starts_longer: bool) -> bool:
+def is_possessive(document: Document, mention: Mention, longest: Mapping[int, int]) -> bool:
+    """Whether a pronoun is a possessive, given the ends of the longest mentions: "her" may be one or not."""
     pronoun = mention.text.lower()
     if pronoun != "her":
         return pronoun in _POSSESSIVE
@@ -137,7 +140,7 @@ def _is_possessive(document: Document, mention: Mention, *, starts_longer: bool)
     before = document.tokens[first - 1].text.lower() if first else ""
     if before in _TO_HOME and following[:1] == ["home"]:
         return False
-    if starts_longer:
+    if longest[mention.start] > mention.end:
         return True
     if before in _BEFORE_OBJECT:
         return False
@@ -146,7 +149,14 @@ def _is_possessive(document: Document, mention: Mention, *, starts_longer: bool)
     return bool(following) and following[0][0].isalnum() and following[0] not in _AFTER_OBJECT
 
 
-def _in_place_of(pronoun: str, name: str, possessive: bool) -> str:
+def in_place_of(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> tuple[str, int]:
+    """The name in the form that the pronoun has, with a verb that leans on it; and where what it replaces ends."""
+    clitic, end = _clitic(document, mention)
+    text = in_the_form_of(mention.text, " ".join(name), possessive)
+    return (text, mention.end) if clitic is None else (text + clitic, end)
+
+
+def in_the_form_of(pronoun: str, name: str, possessive: bool) -> str:
     """The name, in the form that the pronoun has."""
     for article in _INDEFINITE:
         if name.lower().startswith(article):

@@ -8,27 +8,35 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from typing import Protocol, TypeVar
 
 from incoref.model.clusterer import EntityMemory
 from incoref.model.detector import Step
-from incoref.model.folder import Model, ModelState
-from incoref.model.step import FoundMention
-from incoref.model.subwords import Subwords, Utterance
-from incoref.options import SessionOptions, block_size
+from incoref.model.features.agreement import PRONOUN_BITS
+from incoref.model.features.speaker import I_OF
+from incoref.model.folder import Block, Model, ModelState
+from incoref.model.step import FoundMention, Seen
+from incoref.model.subwords import Utterance
+from incoref.options import SessionOptions
 from incoref.session.eviction import Eviction
 from incoref.session.names import Kind, Name, name_of
 from incoref.session.transcript import EvictedEntity, Line, LiveEntity, Log
 from incoref.session.updates import TraceStep, Update
 from incoref.text import Pending
+from incoref.text.english import PLURAL
+from incoref.text.language import NO_EVIDENCE, Evidence
 from incoref.types import Document, Entity, Mention, RunnerUp
 
-Block = Sequence[tuple[Utterance, Subwords]]
+T = TypeVar("T")
 
-_AT_ONCE = 256
+AT_ONCE = 256
 """Sentences that are cut into sub-words before any of them is read."""
+
+HARDLY_ENGLISH = "this hardly looks like English, which is all that the model knows"
+"""Said once, with the sentence at which it shows."""
 
 _LOOK_BACK = 40
 """Characters before a mention among which a word shows that it does not open its sentence."""
@@ -62,6 +70,8 @@ class SessionState:
     """Who says what is pending."""
     flushed: bool = False
     """Whether what was pending was ended by force."""
+    language: Evidence | None = NO_EVIDENCE
+    """What shows in which language the text is; none once that hardly looked like English and was said so."""
 
     @property
     def memory(self) -> EntityMemory:
@@ -70,18 +80,30 @@ class SessionState:
     @property
     def text_start(self) -> int:
         """Where the text that is kept starts."""
-        first = next(chain(self.lines, self.waiting), None)
-        if first is None:
-            return self.open_start
-        return first.start if first.number else 0
+        return text_start_of(chain(self.lines, self.waiting), self.open_start)
 
     @property
     def text(self) -> str:
         """The text that is kept."""
-        parts = [part for line in chain(self.lines, self.waiting) for part in (line.before, line.text)]
-        if parts and self.text_start:
-            parts = parts[1:]  # what stood before the first sentence belongs to those that are forgotten
-        return "".join((*parts, *self.open_text))
+        return text_of(chain(self.lines, self.waiting), self.open_text)
+
+
+def text_start_of(lines: Iterable[Line], open_start: int) -> int:
+    """Where the text of these sentences starts; without any, where the text after them does."""
+    first = next(iter(lines), None)
+    if first is None:
+        return open_start
+    return first.start if first.number else 0
+
+
+def text_of(lines: Iterable[Line], open_text: Iterable[str]) -> str:
+    """The text of these sentences, and what follows them."""
+    parts: list[str] = []
+    for line in lines:
+        if parts or not line.number or not line.start:  # what precedes the first one belongs to a trimmed one
+            parts.append(line.before)
+        parts.append(line.text)
+    return "".join((*parts, *open_text))
 
 
 def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntity, ...]) -> SessionState:
@@ -94,47 +116,101 @@ def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntit
 
 def packed(model: Model, state: SessionState) -> SessionState:
     """What must be kept to go back to a state: without what can be computed again."""
-    reading = replace(state.model.reading, memory=state.memory.without_shares())
+    reading = replace(state.model.reading, memory=state.memory.without_hidden())
     return replace(state, model=ModelState(reading, model.encoder.packed(state.model.encoder)))
 
 
 def unpacked(model: Model, state: SessionState, later: SessionState) -> SessionState:
     """The state that was packed, to the last bit; ``later`` is one that may share its window."""
     left = state.memory
-    memory = model.heads.clusters.restored(left.means, left.counts, left.type_scores, left.facts, left.participants)
+    memory = model.heads.clusters.restored(left.means, left.counts, left.type_scores, left.states, left.participants)
     encoder = model.encoder.unpacked(state.model.encoder, later.model.encoder)
     return replace(state, model=ModelState(replace(state.model.reading, memory=memory), encoder))
 
 
+Wanted = Generator[Sequence[Block], Sequence[Seen] | None, T]
+"""Asks what will be seen in blocks before they are read; takes None, if nobody knows. Returns a result."""
+
+
 def advance(
-    model: Model, options: SessionOptions, state: SessionState, lines: Sequence[Line], *, close: bool
+    model: Model,
+    options: SessionOptions,
+    state: SessionState,
+    lines: Sequence[Line],
+    *,
+    close: bool,
+    between_steps: Callable[[], None] | None = None,
 ) -> tuple[SessionState, list[Update]]:
-    """Read sentences, in blocks; ``close`` when the last block shall not wait for more."""
+    """Read sentences, in blocks; ``close`` if the last block should not wait for more.
+
+    ``between_steps`` is called before each block and now and then inside it; if it raises, nothing has changed.
+    """
+    reading = advancing(model, options, state, lines, close=close, between_steps=between_steps)
+    classes = model.classes(options.scheme, options.genre)
+    try:
+        blocks = next(reading)
+        while True:
+            # Whoever wants a say before each block is answered block by block.
+            many = between_steps is None and len(blocks) > 1
+            blocks = reading.send(model.foreseen(blocks, classes) if many else None)
+    except StopIteration as end:
+        done: tuple[SessionState, list[Update]] = end.value
+        return done
+
+
+def advancing(
+    model: Model,
+    options: SessionOptions,
+    state: SessionState,
+    lines: Sequence[Line],
+    *,
+    close: bool,
+    between_steps: Callable[[], None] | None = None,
+) -> Wanted[tuple[SessionState, list[Update]]]:
+    """``advance``, for a caller who can foresee blocks of several texts together."""
     updates: list[Update] = []
     if not lines and not close:
         return state, updates
-    for start in range(0, max(1, len(lines)), _AT_ONCE):
-        end = start + _AT_ONCE
-        state, found = _read_some(model, options, state, lines[start:end], close=close and end >= len(lines))
+    for start in range(0, max(1, len(lines)), AT_ONCE):
+        end = start + AT_ONCE
+        last = end >= len(lines)
+        state, found = yield from _reading_some(
+            model, options, state, lines[start:end], close=close and last, between_steps=between_steps
+        )
         updates += found
     return state, updates
 
 
-def _read_some(
-    model: Model, options: SessionOptions, state: SessionState, lines: Sequence[Line], *, close: bool
-) -> tuple[SessionState, list[Update]]:
+def _reading_some(
+    model: Model,
+    options: SessionOptions,
+    state: SessionState,
+    lines: Sequence[Line],
+    *,
+    close: bool,
+    between_steps: Callable[[], None] | None,
+) -> Wanted[tuple[SessionState, list[Update]]]:
     state = replace(state, waiting=(*state.waiting, *lines))
     if not state.waiting:
         return state, []
     classes = model.classes(options.scheme, options.genre)
-    k = block_size(options.setting)
+    k = model.block_size(options.setting)
     utterances = [Utterance(line.words(), line.speaker) for line in state.waiting]
     blocks = model.blocks(utterances, k, state.model.reading.speaker)
     if not close and len(blocks[-1]) != k:
         blocks = blocks[:-1]
+    if not blocks:
+        return state, []
+    started = time.perf_counter()
+    seen = yield blocks
+    share = (time.perf_counter() - started) / len(blocks)
     updates: list[Update] = []
+    done = 0
     for group, inside in _groups(blocks, state.waiting):
-        state, found = _read_group(model, options, classes, state, group, inside)
+        of_group = [None] * len(group) if seen is None else seen[done : done + len(group)]
+        done += len(group)
+        known = list(zip(group, of_group, strict=True))
+        state, found = _read_group(model, options, classes, state, known, inside, between_steps, share)
         updates += found
     return state, updates
 
@@ -161,27 +237,34 @@ def _read_group(
     options: SessionOptions,
     classes: Mapping[str, int],
     state: SessionState,
-    group: Sequence[Block],
+    group: Sequence[tuple[Block, Seen | None]],
     lines: Sequence[Line],
+    between_steps: Callable[[], None] | None,
+    share: float,
 ) -> tuple[SessionState, list[Update]]:
-    """Read blocks that end with the last one of these sentences, which are the first that wait."""
-    started = time.perf_counter()
+    """Read blocks that end with the last one of these sentences, which are the first that wait.
+
+    ``share`` is the time that foreseeing each of them took.
+    """
+    started = time.perf_counter() - share * len(group)
     starts = [line.first for line in lines]
     mentions: list[list[Mention]] = [[] for _ in lines]
     steps: list[list[TraceStep]] = [[] for _ in lines]
     parts = [1 for _ in lines]
     evicted: list[str] = []
     next_id = state.next_id
-    for block in group:
+    for block, seen in group:
+        if between_steps is not None:
+            between_steps()
         first = state.model.reading.tokens
-        after, result = model.step(block, state.model, classes)
+        after, result = model.step(block, state.model, classes, seen, between_steps)
         live = list(state.live)
         for found in result.mentions:
             place, end = (bisect_right(starts, token) - 1 for token in (found.first, found.last))
             inside = lines[place : end + 1]
             mention = _mention(inside, found, live, next_id, options.runners_up)
             mentions[place].append(mention)
-            _link(live, found.entity, mention, _name(inside, found, mention))
+            _link(live, found.entity, mention, name_in(inside, mention))
             next_id += found.new
         for step in result.steps if options.trace else ():
             steps[bisect_right(starts, first + step.position) - 1].append(_trace_step(first, step))
@@ -200,6 +283,7 @@ def _read_group(
         )
         for line, found, count in zip(lines, mentions, parts, strict=True)
     ]
+    answered, language = _with_language(answered, state.language)
     elapsed = round((time.perf_counter() - started) * 1000, 3)
     updates = [
         Update(
@@ -218,8 +302,21 @@ def _read_group(
         )
         for line, taken in zip(answered, steps, strict=True)
     ]
-    state = replace(state, waiting=state.waiting[len(lines) :], lines=state.lines.extended(answered))
+    lines_after = state.lines.extended(answered)
+    state = replace(state, waiting=state.waiting[len(lines) :], lines=lines_after, language=language)
     return _trimmed(state, options.history), updates
+
+
+def _with_language(lines: Sequence[Line], evidence: Evidence | None) -> tuple[list[Line], Evidence | None]:
+    """The sentences, with a warning where it shows that they are hardly English, and what is known after them."""
+    told = []
+    for line in lines:
+        if evidence is not None:
+            evidence = evidence.with_text(line.text)
+            if evidence.hardly_english_so_far:
+                line, evidence = replace(line, warnings=(*line.warnings, HARDLY_ENGLISH)), None
+        told.append(line)
+    return told, evidence
 
 
 def _mention(
@@ -250,11 +347,15 @@ def _runners_up(found: FoundMention, live: Sequence[LiveEntity], most: int) -> t
     return tuple(RunnerUp(live[row].id if row < len(live) else None, probabilities[row]) for row in others[:most])
 
 
-def _name(lines: Sequence[Line], found: FoundMention, mention: Mention) -> Name:
+def words_in(lines: Sequence[Line], mention: Mention) -> list[str]:
+    """The words of a mention in these sentences, or as many of them as are there."""
+    first, end = mention.tokens
+    return [word for line in lines for word in line.words(max(0, first - line.first), max(0, end - line.first))]
+
+
+def name_in(lines: Sequence[Line], mention: Mention) -> Name:
     """What a mention in these sentences calls its entity."""
-    words = [
-        word for line in lines for word in line.words(max(0, found.first - line.first), found.last + 1 - line.first)
-    ]
+    words = words_in(lines, mention)
     place = mention.start - lines[0].start
     before = lines[0].text[max(0, place - _LOOK_BACK) : place].rstrip()
     opens = before.endswith(_OPENERS) or not any(character.isalnum() for character in before)
@@ -282,9 +383,9 @@ def _evict(
     model: Model, policy: Eviction, state: SessionState, sentence: int
 ) -> tuple[SessionState, tuple[str, ...]]:
     if policy.names is not None:
-        facts = state.memory.facts.trimmed(policy.names)
-        if facts is not state.memory.facts:
-            state = with_memory(state, state.memory.with_facts(facts), state.live)
+        states = state.memory.states.trimmed(policy.names)
+        if states is not state.memory.states:
+            state = with_memory(state, state.memory.with_states(states), state.live)
     gone = policy.evicted(state.live, state.model.reading.tokens)
     if not gone:
         return state, ()
@@ -311,11 +412,12 @@ def _trimmed(state: SessionState, history: int | None) -> SessionState:
 def _view(model: Model, state: SessionState, row: int) -> EvictedEntity:
     """What is known of a live entity, as it is remembered when it is evicted."""
     entity, types, scores = state.live[row], model.config.names.types, state.memory.type_scores
-    speaker = state.memory.facts.speaker_of(row)
+    states = state.memory.states
+    speaker, called_they = states.speaker_name(I_OF, row), bool(states[PRONOUN_BITS][row] >> PLURAL & 1)
     type = entity.given_type or (types[int(scores[row].argmax())] if types else None)
     return EvictedEntity(
         id=entity.id,
-        name=entity.given_name or _spoken_name(entity, speaker, type, plural=state.memory.facts.is_called_they(row)),
+        name=entity.given_name or _spoken_name(entity, speaker, type, plural=called_they),
         type=type,
         speaker=speaker,
         sentence=state.sentences,
@@ -329,40 +431,107 @@ def _spoken_name(entity: LiveEntity, speaker: str | None, type: str | None, *, p
     return entity.name.within_a_sentence(type, plural=plural)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A transcript from one sentence on."""
+
+    text: str
+    text_start: int
+    lines: Sequence[Line]
+    entities: Sequence[Entity]
+    """With their mentions in these sentences."""
+    gap: str = ""
+    """What stands between it and the sentence before, if that one is kept."""
+    given_names: frozenset[str] = frozenset()
+    """Names of entities that were introduced or renamed, as far as that is known."""
+
+    def document(self, id: str, *, singletons: bool) -> Document:
+        return document_with(self.lines, self.text, self.text_start, self.entities, id, singletons=singletons)
+
+
+def part_of(model: Model, state: SessionState, since: int = 0) -> Part:
+    """The transcript from the sentence of this number on; takes no time for what comes before."""
+    first = next(iter(state.lines), None)
+    skipped = 0 if first is None else max(0, since - first.number)
+    lines = list(state.lines.without_first(skipped))
+    views = live_views(model, state, range(len(state.live)))
+    given = frozenset(entity.given_name for entity in state.live if entity.given_name is not None)
+    return replace(part_with(lines, state, views, state.evicted, preceded=skipped > 0), given_names=given)
+
+
+class OpenText(Protocol):
+    """What follows the sentences that were answered."""
+
+    @property
+    def waiting(self) -> tuple[Line, ...]: ...
+    @property
+    def open_start(self) -> int: ...
+    @property
+    def open_text(self) -> Iterable[str]: ...
+
+
+def part_with(
+    lines: Sequence[Line],
+    rest: OpenText,
+    live: Iterable[EvictedEntity],
+    evicted: Iterable[EvictedEntity],
+    *,
+    preceded: bool,
+) -> Part:
+    """Sentences and what follows them, with the entities in them."""
+    whole = (*lines, *rest.waiting)
+    start = text_start_of(whole, rest.open_start)
+    gap = whole[0].before if preceded and whole else ""
+    return Part(text_of(whole, rest.open_text), start, lines, entities_in(lines, live, evicted), gap)
+
+
 def entities_of(model: Model, state: SessionState) -> list[Entity]:
-    """All live entities, and those of the evicted ones whose mentions are kept, in order of their ids."""
+    """All live entities, and the evicted ones that have mentions left, ordered by id."""
+    return entities_in(state.lines, live_views(model, state, range(len(state.live))), state.evicted)
+
+
+def entities_in(
+    lines: Iterable[Line], live: Iterable[EvictedEntity], evicted: Iterable[EvictedEntity]
+) -> list[Entity]:
+    """Entities with their mentions in these sentences; of the evicted ones only those that have any."""
     mentions: dict[str, list[Mention]] = defaultdict(list)
-    for line in state.lines:
+    for line in lines:
         for mention in line.mentions:
             mentions[mention.entity].append(mention)
-    views = [_view(model, state, row) for row in range(len(state.live))]
-    views += [entity for entity in state.evicted if entity.id in mentions]
+    views = [*live, *(entity for entity in evicted if entity.id in mentions)] if mentions else list(live)
     views.sort(key=lambda view: int(view.id))
     return [Entity(view.id, tuple(mentions[view.id]), view.name, view.type, view.speaker) for view in views]
 
 
-def document_of(model: Model, state: SessionState, id: str, *, singletons: bool) -> Document:
-    """The transcript and its entities as a document, whose places count from its own start."""
-    lines = list(state.lines)
-    shift, first = state.text_start, (lines[0] if lines else None)
+def document_with(
+    lines: Sequence[Line], text: str, text_start: int, entities: Iterable[Entity], id: str, *, singletons: bool
+) -> Document:
+    """A document of sentences, of their text, which starts at this offset, and of the entities in them.
 
-    def moved(mention: Mention) -> Mention:
-        assert first is not None
-        if not shift and not first.number:
-            return mention
+    Its offsets count from its own start, and its mentions have the types of their entities.
+    """
+    tokens_before, sentences_before = (lines[0].first, lines[0].number) if lines else (0, 0)
+
+    def placed(mention: Mention, type: str | None) -> Mention:
         start, end = mention.tokens
         return replace(
             mention,
-            start=mention.start - shift,
-            end=mention.end - shift,
-            tokens=(start - first.first, end - first.first),
-            sentence=mention.sentence - first.number,
+            start=mention.start - text_start,
+            end=mention.end - text_start,
+            tokens=(start - tokens_before, end - tokens_before),
+            sentence=mention.sentence - sentences_before,
+            type=type,
         )
 
-    found = (
-        replace(entity, mentions=tuple(moved(mention) for mention in entity.mentions))
-        for entity in entities_of(model, state)
+    kept = (
+        replace(entity, mentions=tuple(placed(mention, entity.type) for mention in entity.mentions))
+        for entity in entities
         if len(entity) > (0 if singletons else 1)
     )
-    sentences = (line.sentence(shift) for line in lines)
-    return Document(id, state.text, tuple(sentences), tuple(found))
+    sentences = (line.sentence(text_start) for line in lines)
+    return Document(id, text, tuple(sentences), tuple(kept))
+
+
+def live_views(model: Model, state: SessionState, rows: Iterable[int]) -> list[EvictedEntity]:
+    """What is known of the live entities in these rows."""
+    return [_view(model, state, row) for row in rows]

@@ -1,7 +1,7 @@
-"""What a session keeps of its text and of its entities, beside what the model needs: frozen values that share memory.
+"""What a session keeps of its text and entities besides what the model needs: frozen values that share memory.
 
-A state keeps all of them, and every sentence makes a new state, so that adding to a long ``Log`` must cost little
-and leave the shorter one as it was. Knows no model.
+Every sentence makes a new state, and every state holds all of this, so appending to a long ``Log`` must be cheap and
+leave the shorter one as it was. Independent of the model.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from sys import getsizeof
 from typing import Generic, TypeVar
 
 from incoref.session.names import Name
@@ -16,18 +18,27 @@ from incoref.types import Given, Mention, Sentence, Token
 
 T = TypeVar("T")
 
-
 _CHUNK = 128
+_LINE_BYTES, _MENTION_BYTES, _RUNNER_UP_BYTES, _ENTITY_BYTES = 450, 430, 120, 300
+"""About what an object takes besides its text, as measured with tracemalloc."""
+
+
+class Chunk(tuple[T, ...]):
+    """Some items of a log, with the memory they take, which is computed once."""
+
+    @cached_property
+    def nbytes(self) -> int:
+        return sum(map(nbytes_of, self))
 
 
 @dataclass(frozen=True, slots=True)
 class Log(Generic[T]):
-    """A sequence that grows at its end and is forgotten from its start; what grew from it shares its items."""
+    """A sequence that grows at its end and is trimmed at its start; logs that grew from it share its items."""
 
-    chunks: tuple[tuple[T, ...], ...] = ()
+    chunks: tuple[Chunk[T], ...] = ()
     tail: tuple[T, ...] = ()
     skipped: int = 0
-    """Items at the start that are forgotten."""
+    """Items at the start that are trimmed."""
 
     @classmethod
     def of(cls, items: Iterable[T]) -> Log[T]:
@@ -43,6 +54,11 @@ class Log(Generic[T]):
             skip = 0
 
     @property
+    def nbytes(self) -> int:
+        """About how much memory it takes; other logs may share it."""
+        return sum(chunk.nbytes for chunk in self.chunks) + sum(map(nbytes_of, self.tail))
+
+    @property
     def last(self) -> T | None:
         """The latest item, if there is any."""
         if not len(self):
@@ -52,7 +68,7 @@ class Log(Generic[T]):
     def extended(self, items: Iterable[T]) -> Log[T]:
         tail = (*self.tail, *items)
         full = len(tail) - len(tail) % _CHUNK
-        chunks = tuple(tail[start : start + _CHUNK] for start in range(0, full, _CHUNK))
+        chunks = tuple(Chunk(tail[start : start + _CHUNK]) for start in range(0, full, _CHUNK))
         return Log(self.chunks + chunks if chunks else self.chunks, tail[full:], self.skipped)
 
     def without_first(self, count: int) -> Log[T]:
@@ -95,7 +111,7 @@ class Line:
         return tuple(self.text[i:j] for i, j in _pairs(bounds))
 
     def sentence(self, shift: int = 0) -> Sentence:
-        """As a sentence of a document that starts so many characters later than the text."""
+        """As a sentence of a document that starts that many characters later than the text."""
         start = self.start - shift
         tokens = (Token(self.text[i:j], start + i, start + j) for i, j in _pairs(self.bounds))
         given = ((name, str(value)) for name, value in (("id", self.id), ("time", self.time)) if value is not None)
@@ -137,3 +153,19 @@ class EvictedEntity:
     speaker: str | None
     sentence: int
     """Number of the sentence after which it was evicted."""
+
+
+def nbytes_of(item: object) -> int:
+    """About how much memory an item of a log takes."""
+    match item:
+        case Line():
+            text = getsizeof(item.text) + getsizeof(item.before) + item.bounds.itemsize * len(item.bounds)
+            runners_up = sum(len(mention.runners_up) for mention in item.mentions)
+            mentions = _MENTION_BYTES * len(item.mentions) + sum(getsizeof(mention.text) for mention in item.mentions)
+            return _LINE_BYTES + text + mentions + _RUNNER_UP_BYTES * runners_up
+        case EvictedEntity():
+            return _ENTITY_BYTES
+        case str():
+            return getsizeof(item)
+        case _:
+            raise TypeError(f"a log has no items of type {type(item).__name__}")

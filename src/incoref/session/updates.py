@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from incoref.types import Given, Mention
+from incoref.types import PLUGGED, Given, Mention
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,16 @@ class Update:
     warnings: tuple[str, ...] = ()
     trace: tuple[TraceStep, ...] = ()
     """The actions that found the mentions, if they were asked for."""
+
+    def __repr__(self) -> str:
+        said_by = f" by {self.speaker}" if self.speaker else ""
+        found = ", ".join(f"{mention.text} ({mention.entity})" for mention in self.mentions) or "no mentions"
+        warnings = f"; {'; '.join(self.warnings)}" if self.warnings else ""
+        text = self.text if len(self.text) <= 60 else self.text[:59] + "…"
+        return f"<Update of sentence {self.sentence}{said_by} {text!r}: {found}{warnings}>"
+
+    def _repr_html_(self) -> str:
+        return PLUGGED["html"](self)
 
     def to_json(self) -> dict[str, Any]:
         """The eight fields that are always there; then those of the rest that are not empty."""

@@ -1,4 +1,4 @@
-"""The scorer on examples that can be followed by hand."""
+"""The scorer on examples that can be checked by hand."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def scored(key: Clusters, response: Clusters, *, drop_singletons: bool = False) 
 
 
 def document(id: str, words: str, clusters: list[list[tuple[int, int]]]) -> Document:
-    tokens, at = [], 0
+    tokens, offset = [], 0
     for word in words.split():
-        tokens.append(Token(word, at, at + len(word)))
-        at += len(word) + 1
+        tokens.append(Token(word, offset, offset + len(word)))
+        offset += len(word) + 1
     entities = []
     for number, spans in enumerate(clusters):
         mentions = tuple(
@@ -29,7 +29,7 @@ def document(id: str, words: str, clusters: list[list[tuple[int, int]]]) -> Docu
     return Document(id, words, (Sentence(0, len(words), tuple(tokens)),), tuple(entities))
 
 
-def test_an_entity_cut_in_two() -> None:
+def test_an_entity_split_in_two() -> None:
     result = scored(["abcd"], ["ab", "cd"])
     assert result.muc[:2] == pytest.approx((100 * 2 / 3, 100))
     assert result.b3[:2] == pytest.approx((50, 100))
@@ -41,7 +41,7 @@ def test_an_entity_cut_in_two() -> None:
     assert result.conll_f1 == pytest.approx((result.muc.f1 + result.b3.f1 + result.ceafe.f1) / 3)
 
 
-def test_missed_and_invented_mentions() -> None:
+def test_missing_and_spurious_mentions() -> None:
     result = scored(["abc"], ["abx"])
     assert result.mentions == pytest.approx((100 * 2 / 3,) * 3)
     assert result.muc == pytest.approx((50, 50, 50))
@@ -49,12 +49,12 @@ def test_missed_and_invented_mentions() -> None:
     assert result.lea == pytest.approx((100 / 3,) * 3)
 
 
-def test_a_singleton_counts_in_lea_only_as_a_singleton() -> None:
+def test_lea_matches_singletons_only_with_singletons() -> None:
     assert scored(["a", "bc"], ["a", "bc"]).lea == pytest.approx((100, 100, 100))
     assert scored(["a", "bc"], ["ax", "bc"]).lea[:2] == pytest.approx((100 * 2 / 3, 50))
 
 
-def test_blanc_goes_by_the_kinds_of_pairs_that_the_key_has() -> None:
+def test_blanc_uses_the_kinds_of_pairs_in_the_key() -> None:
     assert scored(["a", "b", "c"], ["ab", "c"]).blanc[:2] == pytest.approx((100 * 2 / 3, 100))
     assert scored(["abc"], ["ab", "c"]).blanc[:2] == pytest.approx((100 / 3, 100))
     assert scored(["a"], ["a"]).blanc == (0, 0, 0)
@@ -68,7 +68,7 @@ def test_nothing_to_score() -> None:
     assert scored(["ab"], []).conll_f1 == 0
 
 
-def test_sums_come_before_ratios() -> None:
+def test_counts_are_summed_before_division() -> None:
     scorer = Scorer()
     scorer.add(["abcd"], ["abcd"])
     scorer.add(["ab"], [])
@@ -76,7 +76,7 @@ def test_sums_come_before_ratios() -> None:
     assert scorer.result().documents == 2
 
 
-def test_a_repeated_mention_of_the_key_is_counted_once_too() -> None:
+def test_a_repeated_key_mention_counts_once() -> None:
     scorer = Scorer()
     scorer.add(["aab", "ac"], ["ab", "c"])
     assert scorer.repeated_in_key == 2
@@ -111,5 +111,5 @@ def test_documents_of_different_length_are_refused() -> None:
 
 
 def test_scorers_that_treat_singletons_differently_are_not_merged() -> None:
-    with pytest.raises(IncorefError, match="singletons"):
+    with pytest.raises(IncorefError, match="different options"):
         Scorer().merge(Scorer(drop_singletons=True))

@@ -10,17 +10,11 @@ from hypothesis import strategies as st
 
 from incoref.outputs.jsonable import document_json, json_line, update_json
 from incoref.resolver import Resolver
-from rule_model import CONFIDENCE, MENTION_CONFIDENCE, RuleModel
-from tiny_models import TinyModels
+from rule_model import CONFIDENCE, MENTION_CONFIDENCE
 
 
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(RuleModel.like(tiny.model))
-
-
-def test_a_document(resolver: Resolver) -> None:
-    document = resolver.resolve("Anna left. She ran.", id="d")
+def test_a_document(rule_resolver: Resolver) -> None:
+    document = rule_resolver.resolve("Anna left. She ran.", id="d")
     first, second = (
         {
             "start": start,
@@ -41,8 +35,8 @@ def test_a_document(resolver: Resolver) -> None:
     assert document_json(document, with_id=True) == {"id": "d", **layout}
 
 
-def test_an_update(resolver: Resolver) -> None:
-    (update,) = resolver.session().say("Anna left.", "Carl", 7)
+def test_an_update(rule_resolver: Resolver) -> None:
+    (update,) = rule_resolver.session().say("Anna left.", "Carl", 7)
     found = update_json(update)
     assert found.pop("elapsed_ms") >= 0
     assert found == {
@@ -66,11 +60,11 @@ def test_an_update(resolver: Resolver) -> None:
     }
 
 
-def test_optional_fields_are_there_when_they_are_known(resolver: Resolver) -> None:
-    chat = resolver.session(runners_up=1)
+def test_optional_fields_are_there_when_they_are_known(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(runners_up=1)
     chat.introduce("Anna Kern", speaker="anna")
     chat.say("I met Carl.", "anna")
-    anna, carl = document_json(chat.document())["entities"]
+    anna, carl = document_json(chat.document(singletons=True))["entities"]
     assert anna["speaker"] == "anna"
     assert "speaker" not in carl
     assert carl["mentions"][0]["runners_up"][0]["entity"] == anna["id"]

@@ -13,16 +13,16 @@ from incoref.outputs.formats import MANY_IN_ONE, SUFFIXES, OutputFormat, format_
 from incoref.outputs.rendering import brat_files, rendered
 from incoref.resolver import Resolver
 from incoref.types import Document
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 
 @pytest.fixture(scope="module")
-def document(tiny: TinyModels) -> Document:
-    found = Resolver(RuleModel.like(tiny.model)).resolve(
-        "Anna met Carl. Anna saw the dog.\n\nThe dog saw Carl.", id="a/b.txt"
+def document(rule_resolver: Resolver) -> Document:
+    resolved = rule_resolver.resolve("Anna met Carl. Anna saw the dog.\n\nThe dog saw Carl.", id="a/b.txt")
+    entities = (
+        replace(entity, type="person", mentions=tuple(replace(mention, type="person") for mention in entity.mentions))
+        for entity in resolved.entities
     )
-    return replace(found, entities=tuple(replace(entity, type="person") for entity in found.entities))
+    return replace(resolved, entities=tuple(entities))
 
 
 def test_text(document: Document) -> None:

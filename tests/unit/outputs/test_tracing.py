@@ -9,7 +9,7 @@ from incoref.outputs.tracing import rows
 from incoref.resolver import Resolver
 from incoref.session.updates import TraceStep, Update
 from incoref.types import Mention
-from tiny_models import TinyModels, random_document
+from tiny_models import random_document
 
 WORDS = "Auto workers ended their strike".split()
 
@@ -61,8 +61,8 @@ def test_steps_have_numbers_probabilities_and_what_they_found() -> None:
 
 
 @pytest.mark.parametrize("setting", ["sent-inc", "k=3", "part-inc"])
-def test_every_mention_of_a_model_is_found_once(tiny: TinyModels, setting: str) -> None:
-    session = Resolver(tiny.model).session(trace=True, setting=setting)
+def test_every_mention_of_a_model_is_found_once(resolver: Resolver, setting: str) -> None:
+    session = resolver.session(trace=True, setting=setting)
     updates = session.read(random_document(12, seed=5))
     words = [token.text for token in session.document().tokens]
     table = list(rows(updates, words))

@@ -7,17 +7,9 @@ import sys
 import pytest
 
 from incoref.errors import IncorefError
-from incoref.model.folder import Model
 from incoref.resolver import Resolver
 from incoref.session.session import Session
 from incoref.session.updates import Update
-from rule_model import RuleModel
-from tiny_models import TinyModels
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(Model.load(tiny.int8))
 
 
 @pytest.fixture
@@ -123,11 +115,13 @@ def held(session: Session) -> int:
 
 
 @pytest.mark.parametrize("policy", [{"eviction": "dual"}, {"eviction": "icoref", "idle": 40}])
-def test_utterances_without_end_take_memory_that_does_not_grow(tiny: TinyModels, policy: dict[str, object]) -> None:
+def test_utterances_without_end_take_memory_that_does_not_grow(
+    rule_resolver: Resolver, policy: dict[str, object]
+) -> None:
     """New names, new speakers and new words each time; a few people who stay."""
     if policy["eviction"] != "icoref":
         policy = {**policy, "max_entities": 20}
-    chat = Resolver(RuleModel.like(tiny.model)).session(history=10, undo=3, **policy)
+    chat = rule_resolver.session(history=10, undo=3, **policy)
     chat.introduce("Anna", speaker="Anna")
     sizes, evicted = [], 0
     for number in range(160):

@@ -9,26 +9,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from incoref.errors import IncorefError
+from incoref.model.features.opened import OPENED
+from incoref.model.features.sentences import SENTENCE
 from incoref.model.transitions import Action, replay
 from incoref.resolver import Resolver
 from incoref.session import saving
 from incoref.session.session import Session
+from incoref.session.state import HARDLY_ENGLISH
 from incoref.session.updates import Message, Update
-from incoref.types import Document, Sentence, Token
-from rule_model import CONFIDENCE, MENTION_CONFIDENCE, RuleModel
-from tiny_models import TinyModels, random_utterances
+from incoref.types import Document, RunnerUp, Sentence, Token
+from rule_model import CONFIDENCE, MENTION_CONFIDENCE
+from tiny_models import random_utterances
 
 TEXT = "Anna met Carl. She saw the dog in Berlin. I said it was the dog of Carl."
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(RuleModel.like(tiny.model))
-
-
-@pytest.fixture(scope="module")
-def tiny_resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(tiny.model)
 
 
 def mentions_of(updates: Sequence[Update]) -> list[tuple[str, str]]:
@@ -37,8 +30,8 @@ def mentions_of(updates: Sequence[Update]) -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def chat(resolver: Resolver) -> Session:
-    return resolver.session()
+def chat(rule_resolver: Resolver) -> Session:
+    return rule_resolver.session()
 
 
 def test_say_answers_every_sentence_at_once(chat: Session) -> None:
@@ -221,8 +214,32 @@ def test_merged_entities_are_one(chat: Session) -> None:
         chat.merge("2", "2")
 
 
-def test_evicted_entities_can_be_renamed_and_merged(resolver: Resolver) -> None:
-    chat = resolver.session(eviction="lru", max_entities=1)
+def test_runners_up_follow_a_merge(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(runners_up=5)
+    chat.say("Anna met Berta. Carl left. Dora left. Anna saw Dora.")
+    before = {mention.text: mention for mention in chat.document(singletons=True).mentions if mention.new}
+    assert [other.entity for other in before["Dora"].runners_up] == ["1", "2", "3"]
+    chat.merge("1", "3")
+    merged = {mention.text: mention for mention in chat.document(singletons=True).mentions if mention.new}
+    sum_of_both = sum(other.confidence for other in before["Dora"].runners_up if other.entity in ("1", "3"))
+    assert merged["Dora"].runners_up == (RunnerUp("1", sum_of_both), before["Dora"].runners_up[1])
+    assert [other.entity for other in merged["Carl"].runners_up] == ["2"], "a mention's own entity is no alternative"
+    assert merged["Berta"] == before["Berta"]
+    known = {entity.id for entity in chat.entities} | {None}
+    assert {other.entity for e in chat.entities for m in e.mentions for other in m.runners_up} <= known
+
+
+def test_an_introduced_entity_belongs_to_the_sentence_before(chat: Session) -> None:
+    chat.say("Anna left.")
+    chat.introduce("Zoe")
+    chat.say("Carl left.")
+    rows = chat._state.memory.states.rows()
+    assert [row[SENTENCE] for row in rows] == [0, 0, 1]
+    assert rows[2][OPENED], "Carl is the first mention of the second sentence"
+
+
+def test_evicted_entities_can_be_renamed_and_merged(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(eviction="lru", max_entities=1)
     chat.say("Anna met Berta. Carl met Rex. She left.")
     assert chat.rename("1", "Zoe").name == "Zoe"
     assert [mention.text for mention in chat.merge("1", "2").mentions] == ["Anna", "Berta"]
@@ -232,8 +249,8 @@ def test_evicted_entities_can_be_renamed_and_merged(resolver: Resolver) -> None:
     assert [entity.id for entity in chat.entities] == ["1", "3"]
 
 
-def test_what_is_forgotten_is_gone_from_state_and_saves(resolver: Resolver) -> None:
-    chat = resolver.session(runners_up=5, history=1)
+def test_what_is_forgotten_is_gone_from_state_and_saves(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(runners_up=5, history=1)
     chat.introduce("Zyx Abc", speaker="zyx")
     chat.say("I met Anna.", "zyx")
     chat.say("Zyx met Carl. He met Anna.")
@@ -250,8 +267,10 @@ def test_what_is_forgotten_is_gone_from_state_and_saves(resolver: Resolver) -> N
 
 
 @pytest.mark.parametrize("evicted", [False, True])
-def test_the_label_of_a_speaker_is_forgotten_with_the_entity_that_they_are(resolver: Resolver, evicted: bool) -> None:
-    chat = resolver.session(**({"eviction": "lru", "max_entities": 1} if evicted else {}))
+def test_the_label_of_a_speaker_is_forgotten_with_the_entity_that_they_are(
+    rule_resolver: Resolver, evicted: bool
+) -> None:
+    chat = rule_resolver.session(**({"eviction": "lru", "max_entities": 1} if evicted else {}))
     chat.say("I met Anna.", "zyx")
     chat.feed("You met Carl", "zyx")
     speaker = next(entity for entity in chat.entities if entity.speaker == "zyx")
@@ -264,8 +283,8 @@ def test_the_label_of_a_speaker_is_forgotten_with_the_entity_that_they_are(resol
     assert again.entity != speaker.id
 
 
-def test_a_label_stays_while_another_entity_is_that_speaker(resolver: Resolver) -> None:
-    chat = resolver.session(eviction="lru", max_entities=1)
+def test_a_label_stays_while_another_entity_is_that_speaker(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(eviction="lru", max_entities=1)
     chat.say("I met Anna.", "zyx")
     chat.say("Carl left. I left.", "zyx")
     first, second = (entity.id for entity in chat.entities if entity.speaker == "zyx")
@@ -281,8 +300,8 @@ def test_a_name_has_a_word(chat: Session, name: str) -> None:
         chat.introduce(name)
 
 
-def test_undo_takes_back_the_last_call_and_corrections_since(resolver: Resolver) -> None:
-    chat = resolver.session(undo=2)
+def test_undo_takes_back_the_last_call_and_corrections_since(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(undo=2)
     states = []
     for word in ("Anna", "Berta", "Carl"):
         states.append((chat.text, chat.entities))
@@ -315,12 +334,12 @@ def _fail(*_: object) -> None:
     raise RuntimeError("out of memory")
 
 
-def test_evicted_entities_are_named_and_keep_their_mentions(resolver: Resolver) -> None:
-    chat = resolver.session(eviction="lru", max_entities=2)
+def test_evicted_entities_are_named_and_keep_their_mentions(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(eviction="lru", max_entities=2)
     updates = chat.say("Anna met Carl. Rex saw Anna. I met Carl.", "zoe")
     assert [update.evicted for update in updates] == [(), ("2",), ("1", "3")]
     assert mentions_of(updates)[-1] == ("Carl", "5")
-    assert len(chat._state.memory) == len(chat._state.memory.means) == len(chat._state.memory.facts) == 2
+    assert len(chat._state.memory) == len(chat._state.memory.means) == len(chat._state.memory.states) == 2
     chat.say("Berta met Emil.")
     assert [(e.id, e.name, len(e), e.speaker) for e in chat.entities] == [
         ("1", "Anna", 2, None),
@@ -334,15 +353,15 @@ def test_evicted_entities_are_named_and_keep_their_mentions(resolver: Resolver) 
     assert all(entity.type for entity in chat.entities)
 
 
-def test_introduced_entities_are_not_evicted(resolver: Resolver) -> None:
-    chat = resolver.session(eviction="lru", max_entities=2)
+def test_introduced_entities_are_not_evicted(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(eviction="lru", max_entities=2)
     chat.introduce("Anna")
     chat.say("Berta met Carl. Emil met Rex. Anna left.")
     assert mentions_of(chat.say("Anna left.")) == [("Anna", "1")]
 
 
-def test_history_bounds_the_transcript(resolver: Resolver) -> None:
-    chat = resolver.session(history=2, eviction="lru", max_entities=3)
+def test_history_bounds_the_transcript(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(history=2, eviction="lru", max_entities=3)
     for number in range(150):
         chat.say(f"Anna met M{number}.")
     assert chat.text == "Anna met M148.\nAnna met M149.\n"
@@ -356,8 +375,8 @@ def test_history_bounds_the_transcript(resolver: Resolver) -> None:
     assert len(chat.save()) < 3000
 
 
-def test_blocks_of_several_sentences_are_answered_together(resolver: Resolver) -> None:
-    chat = resolver.session(setting="k=2")
+def test_blocks_of_several_sentences_are_answered_together(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(setting="k=2")
     assert chat.feed("Anna met Carl. She left. ") == []
     assert len(chat.feed("He stayed. ")) == 2
     assert len(chat.feed("They slept. It rained. The")) == 2
@@ -365,15 +384,15 @@ def test_blocks_of_several_sentences_are_answered_together(resolver: Resolver) -
     assert len(chat.say("Anna met Carl. She left. He stayed.")) == 3
 
 
-def test_a_window_of_sentences_is_answered_when_it_is_full(resolver: Resolver) -> None:
-    chat = resolver.session(setting="part-inc")
+def test_a_window_of_sentences_is_answered_when_it_is_full(rule_resolver: Resolver) -> None:
+    chat = rule_resolver.session(setting="part-inc")
     updates = chat.feed("Anna met the old man in the city. " * 10)
     assert 0 < len(updates) < 9
     assert len(updates + chat.flush()) == 10
 
 
-def test_trace_has_the_actions_that_found_the_mentions(tiny_resolver: Resolver) -> None:
-    chat = tiny_resolver.session(trace=True)
+def test_trace_has_the_actions_that_found_the_mentions(resolver: Resolver) -> None:
+    chat = resolver.session(trace=True)
     for utterance in random_utterances(12):
         (update,) = chat.say_words(utterance.words)
         first = update.trace[0].token
@@ -386,11 +405,11 @@ def test_trace_has_the_actions_that_found_the_mentions(tiny_resolver: Resolver) 
             assert sum(probabilities.values()) == pytest.approx(1)
             assert probabilities[step.action] == max(probabilities.values())
         assert update.to_json()["trace"][0]["action"] in Action.__members__
-    assert tiny_resolver.session().say(TEXT)[0].trace == ()
+    assert resolver.session().say(TEXT)[0].trace == ()
 
 
-def test_runners_up_are_the_other_choices(tiny_resolver: Resolver) -> None:
-    chat = tiny_resolver.session(runners_up=2)
+def test_runners_up_are_the_other_choices(resolver: Resolver) -> None:
+    chat = resolver.session(runners_up=2)
     known: set[str | None] = {None}
     for utterance in random_utterances(12):
         (update,) = chat.say_words(utterance.words)
@@ -471,9 +490,9 @@ def test_messages_are_said_and_strings_are_fed(chat: Session) -> None:
     assert [update.text for update in chat.hear(Message("Carl left", "Carl", 4))] == ["Anna left", "Carl left"]
 
 
-def test_many_threads_share_a_model(tiny_resolver: Resolver) -> None:
+def test_many_threads_share_a_model(resolver: Resolver) -> None:
     def run(seed: int) -> list[object]:
-        chat = tiny_resolver.session(eviction="dual", max_entities=5)
+        chat = resolver.session(eviction="dual", max_entities=5)
         updates = [update for u in random_utterances(12, seed) for update in chat.say_words(u.words, u.speaker)]
         return [*updates, *chat.entities]
 
@@ -499,9 +518,60 @@ def test_calls_to_one_session_from_many_threads_come_one_after_the_other(chat: S
         ({"genre": "opera"}, "no genre 'opera'"),
         ({"history": -1}, "history is -1"),
         ({"eviction": "random"}, "no eviction policy"),
-        ({"colour": "red"}, "no such option: colour; there are setting, "),
+        ({"colour": "red"}, "unknown option: colour; the options are setting, "),
     ],
 )
-def test_what_makes_no_sense_is_refused(resolver: Resolver, options: dict[str, object], fault: str) -> None:
+def test_what_makes_no_sense_is_refused(rule_resolver: Resolver, options: dict[str, object], fault: str) -> None:
     with pytest.raises(IncorefError, match=fault):
-        resolver.session(**options)
+        rule_resolver.session(**options)
+
+
+GERMAN = "Der Mann ging mit seiner Frau. Sie sah einen Hund. Er lachte sehr laut. "
+
+
+def test_text_that_is_hardly_english_is_said_to_be_so_once(rule_resolver: Resolver) -> None:
+    english = rule_resolver.session().say("The dog left. Then they sat there and said this. It was late. " * 4)
+    assert {update.warnings for update in english} == {()}
+    told = [update.warnings for update in rule_resolver.session().say(GERMAN * 5)]
+    assert [place for place, warnings in enumerate(told) if warnings] == [6], "after 30 words, and not again"
+    assert told[6] == (HARDLY_ENGLISH,)
+    chat = rule_resolver.session(undo=5)
+    chat.say(GERMAN * 2)
+    restored = rule_resolver.restore(chat.save())
+    for session in (chat, restored):
+        assert [update.warnings for update in session.say(GERMAN)] == [(HARDLY_ENGLISH,), (), ()]
+    chat.undo()
+    assert chat.say(GERMAN)[0].warnings == (HARDLY_ENGLISH,), "what is taken back was never said"
+    assert {update.warnings for update in rule_resolver.restore(chat.save()).say(GERMAN * 5)} == {()}
+    (update,) = rule_resolver.session().say("Это собака, она большая.")
+    assert update.to_json()["warnings"] == [HARDLY_ENGLISH], "one sentence in another script is enough"
+
+
+def test_a_long_sentence_is_interrupted_and_can_be_given_up(resolver: Resolver) -> None:
+    session = resolver.session()
+    session.say("Anna left .")
+    before, calls = session.document(), list[int]()
+
+    def give_up() -> None:
+        calls.append(1)
+        if len(calls) > 3:
+            raise TimeoutError
+
+    session.between_steps = give_up
+    with pytest.raises(TimeoutError):
+        session.say_words(["Anna", "and", "Carl"] * 60)
+    assert session.document() == before
+    session.between_steps = None
+    mentions = session.say_words(["Anna", "and", "Carl"] * 60)[0].mentions
+    assert len(mentions) > 3 * 8
+
+
+def test_memory_is_counted_with_the_transcript(resolver: Resolver) -> None:
+    session = resolver.session(undo=0, max_entities=5)
+    small = session.nbytes
+    for text in ("The man saw the dog . " * 20, "\N{PILE OF POO}" * 2_000):
+        before = session.nbytes
+        for _ in range(50):
+            session.say(text, "Carl")
+        assert session.nbytes - before > 50 * len(text.encode())
+    assert session.nbytes > small

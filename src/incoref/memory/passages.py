@@ -1,0 +1,117 @@
+"""A chunk that stands alone: its text with names put in, what was decided for each mention, and offsets both ways.
+
+Values only. Offsets count code points and ends are exclusive. Knows no session and no entities' vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from incoref.types import Given
+
+
+class Edit(NamedTuple):
+    """A stretch of the original text and what stands in its place; an empty stretch is an insertion."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameDecision:
+    """A mention that could be named: with what, or why it was left alone."""
+
+    start: int
+    """In the original text."""
+    end: int
+    text: str
+    entity: str
+    name: str | None
+    confidence: float
+    """How sure it is that the entity is meant: of a pronoun, the product of its links back to the latest name."""
+    named: bool
+    reason: str
+    """``named``, or why not: ``already named``, ``unsure``, ``no name``, ``grammar`` or ``quotation``."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {field: getattr(self, field) for field in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk or turn as text that stands alone."""
+
+    id: Given
+    original: str
+    text: str
+    decisions: tuple[NameDecision, ...] = ()
+    """One for each mention that could be named, in order."""
+    edits: tuple[Edit, ...] = ()
+    """What makes ``text`` of ``original``, in order."""
+    speaker: str | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The ids of the entities that were named here, with their names."""
+        return {choice.entity: choice.name for choice in self.decisions if choice.named and choice.name}
+
+    def to_original(self, start: int, end: int) -> tuple[int, int]:
+        """Where a stretch of ``text`` comes from; one that touches a name covers all that the name replaced."""
+        pairs = [((new_start, new_end), (edit.start, edit.end)) for new_start, new_end, edit in self._placed()]
+        return _moved(pairs, start, end)
+
+    def from_original(self, start: int, end: int) -> tuple[int, int]:
+        """Where a stretch of ``original`` is in ``text``; one that touches a replaced mention covers all the name."""
+        pairs = [((edit.start, edit.end), (new_start, new_end)) for new_start, new_end, edit in self._placed()]
+        return _moved(pairs, start, end)
+
+    def _placed(self) -> Iterator[tuple[int, int, Edit]]:
+        """Each edit with where its text starts and ends in the new text."""
+        shift = 0
+        for edit in self.edits:
+            start = edit.start + shift
+            end = start + len(edit.text)
+            yield start, end, edit
+            shift = end - edit.end
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "speaker": self.speaker,
+            "original": self.original,
+            "text": self.text,
+            "decisions": [choice.to_json() for choice in self.decisions],
+            "edits": [list(edit) for edit in self.edits],
+        }
+
+
+def edited(original: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made."""
+    parts, place = [], 0
+    for edit in edits:
+        parts += [original[place : edit.start], edit.text]
+        place = edit.end
+    return "".join((*parts, original[place:]))
+
+
+_Span = tuple[int, int]
+
+
+def _moved(pairs: Sequence[tuple[_Span, _Span]], start: int, end: int) -> _Span:
+    """A stretch moved from one text to another; ``pairs`` are the stretches that differ, in both."""
+    first, shift = None, 0
+    for (here, here_end), (there, there_end) in pairs:
+        if first is None and start < here_end:
+            first = start + shift if start < here else there
+        if end <= here:
+            break
+        if end <= here_end:
+            return there if first is None else first, there_end
+        shift = there_end - here_end
+    return start + shift if first is None else first, end + shift
