@@ -1,6 +1,6 @@
 """The HTTP application: routes to the session service, and problem details for what it refuses.
 
-What needs no token, what may be asked from where, and how large a request may be, is the gate's business.
+Tokens, origins and the size of requests are checked by the middleware around it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from starlette.staticfiles import StaticFiles
 from incoref._version import __version__
 from incoref.errors import IncorefError
 from incoref.server import routes_sessions, routes_shared, routes_status, routes_text, schemas, websocket
-from incoref.server.middleware import Gate, GateOptions
+from incoref.server.middleware import Middleware, MiddlewareOptions
 from incoref.server.problems import BAD_REQUEST, INVALID, METHOD, NOT_FOUND, Refused, refusal
 from incoref.server.routing import problem_response
 from incoref.server.service import SessionService
 
 PAGE = Path(__file__).parent / "page"
-"""The live page: files that are served at ``/`` as they are, under the content security policy of the gate."""
+"""The live page: static files served at ``/`` under the middleware's content security policy."""
 
-_DESCRIPTION = """Coreference resolution for text that is still arriving. A session is a text that is not finished:
-give it text as it comes, and after every sentence it says which mentions it found and whom they mean. Offsets count
-code points, ends are exclusive. Errors are problem details (RFC 9457)."""
+_DESCRIPTION = """Coreference resolution for text that is still arriving. A session is an unfinished text: send text
+as it comes, and after every sentence you get the mentions in it and the entities they refer to. Offsets count code
+points; ends are exclusive. Errors are problem details (RFC 9457)."""
 
 
-def create_app(service: SessionService, options: GateOptions | None = None) -> Gate:
-    """The application, with the gate before it."""
-    options = options or GateOptions(body=service.limits.body)
+def create_app(service: SessionService, options: MiddlewareOptions | None = None) -> Middleware:
+    """The application inside its middleware."""
+    options = options or MiddlewareOptions(body=service.limits.body)
     app = FastAPI(
         title="incoref",
         version=__version__,
@@ -62,7 +62,7 @@ def create_app(service: SessionService, options: GateOptions | None = None) -> G
             allow_headers=["authorization", "content-type", "last-event-id"],
             expose_headers=["retry-after"],
         )
-    return Gate(outer, options, service.metrics)
+    return Middleware(outer, options, service.metrics)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
@@ -71,15 +71,15 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 async def _invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = [
+    faults = [
         {"place": "/".join(str(part) for part in fault["loc"]), "fault": fault["msg"]} for fault in error.errors()
     ]
-    detail = "; ".join(f"{fault['place']}: {fault['fault']}" for fault in found[:3])
-    return problem_response(Refused(INVALID, detail, errors=found[:20]))
+    detail = "; ".join(f"{fault['place']}: {fault['fault']}" for fault in faults[:3])
+    return problem_response(Refused(INVALID, detail, errors=faults[:20]))
 
 
 async def _http_error(_: Request, error: Exception) -> Response:
-    """What the framework itself refuses."""
+    """Errors of the framework itself."""
     assert isinstance(error, HTTPException)
     kind = {404: NOT_FOUND, 405: METHOD}.get(error.status_code, BAD_REQUEST)
     response = problem_response(Refused(kind, str(error.detail)))
@@ -88,7 +88,7 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 
 def _describe_more(app: FastAPI, *, guarded: bool) -> None:
-    """Say in the OpenAPI document what problems look like, and how to give the token."""
+    """Describe problem details and the token in the OpenAPI document."""
     made = app.openapi
 
     def described() -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What can be asked of a session so that it changes: values that are written to a log and can be carried out again.
+"""Changes to a session, as values that are written to a log and can be executed again.
 
-Carried out on equal sessions, a command gives equal answers: that makes the log enough to bring a session back. The
-answers are JSON, since they are kept and sent. Knows no store and no HTTP.
+On equal sessions a command gives equal answers, so the log is enough to restore a session. Answers are JSON, as they
+are stored and sent. Knows no store and no HTTP.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Answer = dict[str, Any]
 
 
 def encoded(value: Any) -> bytes:
-    """JSON as it is kept and sent."""
+    """JSON as it is stored and sent."""
     return json_line(value).encode()
 
 
 def updates_json(updates: Sequence[Update]) -> list[dict[str, Any]]:
-    """Updates as ``incoref stream`` prints them, with the tokens of mentions, so that they can be read back."""
+    """Updates as ``incoref stream`` prints them, plus the tokens of mentions, so that they can be read back."""
     written = []
     for update in updates:
         data = update_json(update)
@@ -38,22 +38,24 @@ def updates_json(updates: Sequence[Update]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A change of a session."""
+    """A change to a session."""
 
     name: ClassVar[str]
+    introduces: ClassVar[int] = 0
+    """Participants it introduces, which are never evicted."""
 
     def apply(self, session: Session) -> Answer:
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """Characters that it adds to the text."""
+        """Characters it adds to what the session stores."""
         return 0
 
     @property
     def undoable(self) -> bool:
-        """Whether a session certainly keeps a step that takes it back; one that adds nothing may change nothing."""
-        return self.size > 0
+        """Whether it certainly leaves an undo step."""
+        return False
 
     def encode(self) -> bytes:
         given = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -79,13 +81,17 @@ class Say(Command):
     def size(self) -> int:
         return len(self.text) + 1
 
+    @property
+    def undoable(self) -> bool:
+        return self.size > 0
+
     def apply(self, session: Session) -> Answer:
         return {"updates": updates_json(session.say(self.text, self.speaker, self.id, time=self.time))}
 
 
 @dataclass(frozen=True, slots=True)
 class SayWords(Command):
-    """A complete utterance of one sentence whose words are known."""
+    """A complete utterance of one sentence that is already split into words."""
 
     name = "words"
     words: Sequence[str]
@@ -97,6 +103,10 @@ class SayWords(Command):
     @property
     def size(self) -> int:
         return sum(map(len, self.words)) + len(self.words) if self.text is None else len(self.text) + 1
+
+    @property
+    def undoable(self) -> bool:
+        return self.size > 0
 
     def apply(self, session: Session) -> Answer:
         updates = session.say_words(self.words, self.speaker, self.id, time=self.time, text=self.text)
@@ -115,13 +125,17 @@ class Feed(Command):
     def size(self) -> int:
         return len(self.text)
 
+    @property
+    def undoable(self) -> bool:
+        return self.size > 0
+
     def apply(self, session: Session) -> Answer:
         return {"updates": updates_json(session.feed(self.text, self.speaker))}
 
 
 @dataclass(frozen=True, slots=True)
 class Read(Command):
-    """A document with its own sentences and words, as its JSON."""
+    """A document that brings its own sentences and words, as JSON."""
 
     name = "read"
     document: Mapping[str, Any]
@@ -130,25 +144,29 @@ class Read(Command):
     def size(self) -> int:
         return len(self.document["text"])
 
+    @property
+    def undoable(self) -> bool:
+        return self.size > 0
+
     def apply(self, session: Session) -> Answer:
         try:
             document = Document.from_json(self.document)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise IncorefError(f"this is no document: {type(error).__name__}") from error
+            raise IncorefError(f"this is not a document: {type(error).__name__}") from error
         for sentence in document.sentences:
             place = sentence.start
             for token in sentence.tokens:
                 if not place <= token.start < token.end <= sentence.end:
-                    raise IncorefError(f"the token at {token.start} is not in its place in a sentence")
+                    raise IncorefError(f"the token at {token.start} is out of order or outside its sentence")
                 if document.text[token.start : token.end] != token.text:
-                    raise IncorefError(f"the text from {token.start} to {token.end} is not that of the token there")
+                    raise IncorefError(f"the text from {token.start} to {token.end} differs from the token")
                 place = token.end
         return {"updates": updates_json(session.read(document))}
 
 
 @dataclass(frozen=True, slots=True)
 class Flush(Command):
-    """The end of what is pending."""
+    """Treat pending text as complete."""
 
     name = "flush"
 
@@ -158,7 +176,7 @@ class Flush(Command):
 
 @dataclass(frozen=True, slots=True)
 class Undo(Command):
-    """The last utterance, piece or the like is taken back."""
+    """Take back the last utterance, piece or document."""
 
     name = "undo"
 
@@ -169,12 +187,17 @@ class Undo(Command):
 
 @dataclass(frozen=True, slots=True)
 class Introduce(Command):
-    """A participant."""
+    """Introduce a participant."""
 
     name = "introduce"
+    introduces = 1
     called: str
     type: str | None = None
     speaker: str | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.called) + len(self.type or "") + len(self.speaker or "")
 
     def apply(self, session: Session) -> Answer:
         return _entity(session.introduce(self.called, type=self.type, speaker=self.speaker))
@@ -182,11 +205,15 @@ class Introduce(Command):
 
 @dataclass(frozen=True, slots=True)
 class Rename(Command):
-    """Another name for an entity."""
+    """Rename an entity."""
 
     name = "rename"
     entity: str
     called: str
+
+    @property
+    def size(self) -> int:
+        return len(self.called)
 
     def apply(self, session: Session) -> Answer:
         return _entity(session.rename(self.entity, self.called))
@@ -194,7 +221,7 @@ class Rename(Command):
 
 @dataclass(frozen=True, slots=True)
 class Merge(Command):
-    """Two entities are the same; the other one is gone."""
+    """Merge two entities; the other one disappears."""
 
     name = "merge"
     entity: str
@@ -205,8 +232,48 @@ class Merge(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class Detach(Command):
+    """Make a mention an entity of its own."""
+
+    name = "detach"
+    start: int
+    end: int
+
+    def apply(self, session: Session) -> Answer:
+        return _entity(session.detach((self.start, self.end)))
+
+
+@dataclass(frozen=True, slots=True)
+class Split(Command):
+    """Make some mentions of an entity another one; a mention is its start and end."""
+
+    name = "split"
+    entity: str
+    mentions: Sequence[Sequence[int]]
+
+    def apply(self, session: Session) -> Answer:
+        return _entity(session.split(self.entity, [(start, end) for start, end in self.mentions]))
+
+
+@dataclass(frozen=True, slots=True)
+class Reassign(Command):
+    """Put a mention into another entity; its own may disappear."""
+
+    name = "reassign"
+    start: int
+    end: int
+    entity: str
+
+    def apply(self, session: Session) -> Answer:
+        before = {entity.id for entity in session.entities}
+        answer = _entity(session.reassign((self.start, self.end), self.entity))
+        gone = before - {entity.id for entity in session.entities}
+        return {**answer, "gone": gone.pop()} if gone else answer
+
+
+@dataclass(frozen=True, slots=True)
 class Forget(Command):
-    """An entity is removed, and with it what could be undone."""
+    """Remove an entity, and everything that could be undone."""
 
     name = "forget"
     entity: str
@@ -217,7 +284,22 @@ class Forget(Command):
 
 
 _COMMANDS: dict[str, type[Command]] = {
-    kind.name: kind for kind in (Say, SayWords, Feed, Read, Flush, Undo, Introduce, Rename, Merge, Forget)
+    kind.name: kind
+    for kind in (
+        Say,
+        SayWords,
+        Feed,
+        Read,
+        Flush,
+        Undo,
+        Introduce,
+        Rename,
+        Merge,
+        Detach,
+        Split,
+        Reassign,
+        Forget,
+    )
 }
 
 

@@ -1,72 +1,126 @@
-"""A session's log as server-sent events: one a record, with its number as the id to resume after.
+"""A session's log as server-sent events: one per record, with its number as the id to resume after.
 
-Records of other processes are seen too, by looking into the store now and then.
+Records of other processes are found by polling the store. Whoever has the session gets the whole log; a viewer gets
+only what the session still shows: nothing that was undone or trimmed, and nothing at all once the share is revoked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
+from typing import Any
 
-from incoref.server.commands import Command
+from incoref.server.commands import Command, encoded
+from incoref.server.livesession import options_in
 from incoref.server.service import SessionService
 from incoref.server.store import NoSession, Record, StoreFailed
 
 _AT_ONCE = 100
-_LOOK_SECONDS = 1.0
-_ALIVE_LOOKS = 15
+_POLL_SECONDS = 1.0
+_POLLS_UNTIL_COMMENT = 15
+_END = b"event: end\ndata: {}\n\n"
 
 
-def answer_bytes(record: Record) -> bytes:
-    """The answer to a request that is in the log; to the same one again it is the same."""
-    sequence = b"null" if record.sequence is None else b"%d" % record.sequence
-    return record.answer[:-1] + b', "event": %d, "sequence": %s}' % (record.number, sequence)
+def answer_of(record: Record) -> dict[str, Any]:
+    """The response to a request; the same one for the same request again."""
+    return {**json.loads(record.answer), "event": record.number, "sequence": record.sequence}
 
 
-def event_bytes(record: Record) -> bytes:
-    command = Command.decode(record.command).name
-    name = command if b'"updates"' not in record.answer[:12] else "updates"
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (record.number, name.encode(), answer_bytes(record))
+async def events(service: SessionService, id: str, after: int, view: str | None = None) -> AsyncIterator[bytes]:
+    """All records after this one, then new ones as they come; ends with the session, the share or the server.
 
-
-async def events(service: SessionService, id: str, after: int) -> AsyncIterator[bytes]:
-    """All records after one, and then those that come; ends with the session, or when the server stops."""
+    With ``view``, for a viewer.
+    """
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
-    def heard() -> None:
+    def callback() -> None:
         loop.call_soon_threadsafe(changed.set)
 
-    stop_listening = service.listen(id, heard)
+    stop_listening = service.listen(id, callback)
     try:
         with service.streaming():
-            async for event in _followed(service, id, after, changed):
+            yield b"retry: 1000\n\n"
+            following = _all_events(service, id, after) if view is None else _viewer_events(service, id, view, after)
+            async for event in _polled(service, following, changed):
                 yield event
     finally:
         stop_listening()
 
 
-async def _followed(service: SessionService, id: str, after: int, changed: asyncio.Event) -> AsyncIterator[bytes]:
+async def _polled(
+    service: SessionService, batches: AsyncIterator[list[bytes]], changed: asyncio.Event
+) -> AsyncIterator[bytes]:
+    """The events of each batch; waits for a change after an empty one."""
     quiet = 0
-    yield b"retry: 1000\n\n"
-    while not service.stopping:
-        changed.clear()
+    changed.clear()
+    with contextlib.suppress(StoreFailed):  # the client reconnects and resumes
         try:
-            records = await asyncio.to_thread(service.store.records, id, after, _AT_ONCE)
+            async for batch in batches:
+                for event in batch:
+                    quiet = 0
+                    yield event
+                if service.stopping:
+                    return
+                if not batch:
+                    quiet += 1
+                    if quiet % _POLLS_UNTIL_COMMENT == 0:
+                        yield b": still here\n\n"
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(changed.wait(), _POLL_SECONDS)
+                changed.clear()
         except NoSession:
-            yield b"event: end\ndata: {}\n\n"
-            return
-        except StoreFailed:
-            return  # the client connects again, and resumes
-        if records and records[0].number > after + 1:
-            # What came between was erased: the client must ask for the session's state.
-            yield b'event: reset\ndata: {"event": %d}\n\n' % (records[0].number - 1)
-        for record in records:
-            yield event_bytes(record)
-            after, quiet = record.number, 0
-        if not records:
-            quiet += 1
-            if quiet % _ALIVE_LOOKS == 0:
-                yield b": still here\n\n"
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), _LOOK_SECONDS)
+            yield _END
+
+
+async def _all_events(service: SessionService, id: str, after: int) -> AsyncIterator[list[bytes]]:
+    last = await asyncio.to_thread(service.store.last, id)
+    if after > last:  # a number from the future, or from before the store was restored
+        after = last
+        yield [_reset(last)]
+    while True:
+        records = await asyncio.to_thread(service.store.records, id, after, _AT_ONCE)
+        batch = []
+        if records and records[0].number > after + 1:  # earlier records were erased: the client must fetch the state
+            batch.append(_reset(records[0].number - 1))
+        batch += [_event(record, answer_of(record)) for record in records]
+        after = records[-1].number if records else after
+        yield batch
+
+
+async def _viewer_events(service: SessionService, id: str, view: str, after: int) -> AsyncIterator[list[bytes]]:
+    """Only news: for what came before, or was undone before it could be sent, the client must fetch the state."""
+    history = options_in(await asyncio.to_thread(service.store.head, id)).history
+    last = await asyncio.to_thread(service.store.last, id)
+    batch = [] if after == last else [_reset(last)]
+    while True:
+        if await asyncio.to_thread(service.store.viewed, view) != id:
+            raise NoSession("the share was revoked")
+        yield batch
+        records = await asyncio.to_thread(service.store.records, id, last, _AT_ONCE)
+        names = [Command.decode(record.command).name for record in records]
+        if any(name in ("undo", "forget") for name in names) or len(records) == _AT_ONCE:
+            batch = [_reset(records[-1].number)]
+        else:
+            batch = [_event(record, _shown(record, records[-1], history)) for record in records]
+        last = records[-1].number if records else last
+
+
+def _shown(record: Record, latest: Record, history: int | None) -> dict[str, Any]:
+    """What a viewer gets of a record: the updates that are still in the transcript, or only that it changed."""
+    answer = {"event": record.number, "sequence": None}
+    updates = json.loads(record.answer).get("updates")
+    if updates is None:
+        return answer
+    first = 0 if history is None else json.loads(latest.effect)["sentences"] - history
+    return {"updates": [update for update in updates if update["sentence"] >= first], **answer}
+
+
+def _event(record: Record, data: dict[str, Any]) -> bytes:
+    name = "updates" if "updates" in data else Command.decode(record.command).name
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (record.number, name.encode(), encoded(data))
+
+
+def _reset(number: int) -> bytes:
+    return b'id: %d\nevent: reset\ndata: {"event": %d}\n\n' % (number, number)

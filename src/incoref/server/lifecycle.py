@@ -1,7 +1,7 @@
-"""Runs the application in this process until it is told to stop, and then stops in good order.
+"""Runs the application in this process until it is told to stop, and then shuts down in order.
 
-On the first SIGTERM or SIGINT nothing new is taken (503), what was taken is ended, and states go into the store;
-a second one ends it at once. Sets up no logging.
+On the first SIGTERM or SIGINT new requests are refused (503), accepted ones are finished, and states are stored; a
+second one stops at once. Sets up no logging.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import ipaddress
+import logging
+import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,10 +23,12 @@ from incoref.errors import IncorefError
 from incoref.resolver import load
 from incoref.server.app import create_app
 from incoref.server.limits import Limits
-from incoref.server.middleware import GateOptions
+from incoref.server.middleware import MiddlewareOptions
 from incoref.server.open_store import open_store
+from incoref.server.protocol import bounded_protocol
 from incoref.server.service import SessionService
 
+_TOKEN = re.compile(r"[!-~]+")
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -32,7 +36,7 @@ _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 class ServeOptions:
     host: str = "127.0.0.1"
     port: int = 8000
-    """0 takes any that is free."""
+    """0 picks a free port."""
     store: str = "sqlite:incoref-sessions.db"
     model: Path | None = None
     token: str | None = None
@@ -41,12 +45,12 @@ class ServeOptions:
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
     trusted_proxies: str = "127.0.0.1"
-    """Addresses of proxies whose word on the client's address is taken."""
+    """Proxies that are trusted to report the client's address."""
     workers: int | None = None
-    """Threads that read; when not given, as many as the model has use for."""
+    """Reader threads; defaults to as many as the model can use."""
     limits: Limits = field(default_factory=Limits)
     grace: float = 30
-    """Seconds that the end may take."""
+    """Seconds that shutting down may take."""
     log_text: bool = False
 
     @property
@@ -62,15 +66,17 @@ class ServeOptions:
     def __post_init__(self) -> None:
         if not self.is_local and self.token is None and not self.allow_anyone:
             raise IncorefError(
-                f"{self.host} can be reached from other machines, and anyone could use the server: give a token "
-                "(--token, or INCOREF_TOKEN in the environment), or say --allow-anyone"
+                f"{self.host} can be reached from other machines, so anyone could use the server: give a token "
+                "(--token, or INCOREF_TOKEN in the environment), or --allow-anyone"
             )
-        if self.token is not None and not self.token.strip():
-            raise IncorefError("the token is empty")
+        if self.token is not None and not _TOKEN.fullmatch(self.token):
+            raise IncorefError(
+                "the token must be printable ASCII without spaces, and not empty: others can't be sent in a header"
+            )
 
 
 def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
-    """Serve until a signal comes; ``say`` tells the address once requests are taken."""
+    """Serve until a signal comes; ``say`` reports the address once requests are accepted."""
     listener = _bound(options.host, options.port)
     resolver = load(options.model)
     service = SessionService(
@@ -81,10 +87,11 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
         usual_workers=resolver.model.encoder.calls,
     )
     try:
-        _ = service.resolver.model.fingerprint  # read the files now, not with the first session
-        app = create_app(service, _gate_options(options))
+        _ = service.resolver.model.fingerprint  # read the files now rather than for the first session
+        app = create_app(service, _middleware_options(options))
         config = uvicorn.Config(
             app,
+            http=bounded_protocol(options.limits),
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -95,6 +102,8 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
             timeout_graceful_shutdown=max(1, round(options.grace)),
             backlog=2048,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_about_the_server)
+        _allow_many_files()
         _collect_seldom()
         asyncio.run(_Server(config, service, options, say).serve([listener]))
     finally:
@@ -103,15 +112,32 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
 
 
 def _collect_seldom() -> None:
-    """Make full collections of garbage short and rare: each holds up every request, by a tenth of a second and more.
+    """Make full garbage collections short and rare: each holds up every request for a tenth of a second or more.
 
-    What is there now stays, and need not be looked at again. Sessions are values without cycles, which go when
-    nothing refers to them any more.
+    What exists now stays, and need not be examined again. Sessions are values without cycles, which are freed as soon
+    as nothing refers to them.
     """
     gc.collect()
     gc.freeze()
     young, middle, old = gc.get_threshold()
     gc.set_threshold(young, middle, 10 * old)
+
+
+def _is_about_the_server(entry: logging.LogRecord) -> bool:
+    """Whether a message of uvicorn is more than a client's mistake, which has been answered and counted."""
+    return not entry.getMessage().startswith(
+        ("ASGI callable returned without completing handshake", "Invalid HTTP request", "Unsupported upgrade request")
+    )
+
+
+def _allow_many_files() -> None:
+    """Every connection takes a file descriptor: allow as many as the system lets this process have."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class _Server(uvicorn.Server):
@@ -129,7 +155,7 @@ class _Server(uvicorn.Server):
             self._say(f"incoref serves http://{_address(listener)} {_who(self._options)}")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal: may come at any moment, so that it only leaves word."""
+        """A signal may come at any moment, so this only leaves a note."""
         self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
@@ -159,18 +185,18 @@ def _address(listener: socket.socket) -> str:
 
 def _who(options: ServeOptions) -> str:
     if options.is_local:
-        return "to this machine only" + ("" if options.token is None else ", and to who has the token")
-    return "to other machines, " + ("to who has the token" if options.token else "and to ANYONE who can reach it")
+        return "to this machine only" + ("" if options.token is None else ", with the token")
+    return "to other machines, " + ("with the token" if options.token else "and to ANYONE who can reach it")
 
 
-def _gate_options(options: ServeOptions) -> GateOptions:
+def _middleware_options(options: ServeOptions) -> MiddlewareOptions:
     hosts = frozenset(name.lower() for name in options.hosts)
     if options.is_local:
-        # A page of another site could have its own name point here; but its name is not one of these.
+        # Another site could point its own name here (DNS rebinding), but that name is not one of these.
         allowed: frozenset[str] | None = hosts | _LOCAL_NAMES | {options.host}
     else:
         allowed = hosts or None
-    return GateOptions(
+    return MiddlewareOptions(
         token=options.token,
         hosts=allowed,
         origins=frozenset(options.origins),

@@ -1,4 +1,4 @@
-"""How much a server takes on: bounds on requests, sessions, queues and time, all of them configurable."""
+"""How much a server takes on: limits on requests, sessions, queues and time, all configurable."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incoref.errors import IncorefError
 
 
 def _half_of_memory() -> int:
-    """Half of what this machine has; where that is not known, enough for some hundred sessions."""
+    """Half of this machine's memory; where that is unknown, enough for some hundred sessions."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
@@ -20,26 +20,40 @@ def _half_of_memory() -> int:
 class Limits:
     body: int = 1_000_000
     """Bytes in the body of a request."""
+    headers: int = 65_536
+    """Bytes in the headers of a request."""
+    header_seconds: float = 10
+    """Seconds for the headers of a request to arrive."""
+    connections: int = 4_000
+    """Open connections."""
     text: int = 200_000
     """Characters in a request."""
+    seconds: float = 60
+    """Seconds of processing for a request."""
     session_text: int = 5_000_000
-    """Characters in a session."""
+    """Characters in a session, names included."""
     session_sentences: int = 100_000
     """Sentences in a session."""
+    session_changes: int = 1_000_000
+    """Changes to a session, of any kind."""
+    participants: int = 500
+    """Participants introduced in a session."""
+    entities: int = 2_000
+    """Entities that a session remembers (``max_entities``)."""
     sessions: int = 10_000
     """Sessions in the store."""
     client_sessions: int = 1_000
-    """Sessions that one client has begun."""
+    """Sessions created by one client."""
     waiting: int = 1_000
-    """Requests that wait for a worker."""
+    """Requests waiting for a worker."""
     session_waiting: int = 64
-    """Requests that wait for their turn in one session."""
+    """Requests waiting for their turn in one session."""
     streams: int = 1_000
-    """Events and WebSockets that are open."""
+    """Open event streams and WebSockets."""
     idle: float = 86_400
-    """Seconds after which a session that nobody uses is deleted."""
+    """Seconds after which an unused session is deleted."""
     memory: int = field(default_factory=_half_of_memory)
-    """Bytes for sessions that are held ready; others are read from the store when they are used."""
+    """Bytes for sessions in memory; others are loaded from the store when they are used."""
 
     def __post_init__(self) -> None:
         for limit in fields(self):

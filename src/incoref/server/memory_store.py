@@ -1,4 +1,4 @@
-"""Sessions in this process's memory: for trying things out. They end with the process."""
+"""Sessions in this process's memory, for trying things out. They end with the process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from incoref.server.store import OutOfOrder, Record, missing
 
 
 @dataclass(slots=True)
-class _Kept:
+class _Stored:
     owner: str
     head: bytes
     used: float
-    dropped: int = 0
-    """Records at the start of the log that are erased."""
+    erased: int = 0
+    """How many records at the start of the log are erased."""
     records: list[Record] = field(default_factory=list)
     snapshots: dict[int, bytes] = field(default_factory=dict)
     view: str | None = None
@@ -24,92 +24,103 @@ class _Kept:
 
 class MemoryStore:
     def __init__(self) -> None:
-        self._sessions: dict[str, _Kept] = {}
+        self._sessions: dict[str, _Stored] = {}
         self._views: dict[str, str] = {}
         self._lock = RLock()
 
     def create(self, id: str, owner: str, head: bytes, now: float) -> None:
         with self._lock:
-            self._sessions[id] = _Kept(owner, head, now)
+            self._sessions[id] = _Stored(owner, head, now)
 
     def head(self, id: str) -> bytes:
-        with self._session(id) as kept:
-            return kept.head
+        with self._session(id) as stored:
+            return stored.head
 
-    def append(self, id: str, record: Record, now: float) -> None:
-        with self._session(id) as kept:
-            following = kept.dropped + len(kept.records) + 1
+    def append(self, id: str, record: Record, now: float, state: bytes | None = None) -> None:
+        with self._session(id) as stored:
+            following = stored.erased + len(stored.records) + 1
             if record.number != following:
                 raise OutOfOrder(f"record {record.number} came where {following} is the next")
-            kept.records.append(record)
-            kept.used = max(kept.used, now)
+            if state is not None:
+                stored.records, stored.erased = [], record.number - 1
+                stored.snapshots = {record.number: state}
+            stored.records.append(record)
+            stored.used = max(stored.used, now)
 
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
-        with self._session(id) as kept:
-            start = max(0, after - kept.dropped)
-            return kept.records[start : None if most is None else start + most]
+        with self._session(id) as stored:
+            start = max(0, after - stored.erased)
+            return stored.records[start : None if most is None else start + most]
+
+    def last(self, id: str) -> int:
+        with self._session(id) as stored:
+            return stored.erased + len(stored.records)
 
     def with_sequence(self, id: str, sequence: int) -> Record | None:
-        with self._session(id) as kept:
-            return next((record for record in reversed(kept.records) if record.sequence == sequence), None)
+        with self._session(id) as stored:
+            return next((record for record in reversed(stored.records) if record.sequence == sequence), None)
 
-    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> None:
-        with self._session(id) as kept:
-            kept.snapshots[number] = data
-            kept.snapshots = {place: saved for place, saved in kept.snapshots.items() if place >= oldest}
+    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> bool:
+        with self._session(id) as stored:
+            if number <= stored.erased or number <= max(stored.snapshots, default=0):
+                return False
+            stored.snapshots[number] = data
+            stored.snapshots = {place: saved for place, saved in stored.snapshots.items() if place >= oldest}
+            return True
 
     def snapshots(self, id: str) -> list[int]:
-        with self._session(id) as kept:
-            return sorted(kept.snapshots)
+        with self._session(id) as stored:
+            return sorted(stored.snapshots)
 
     def snapshot(self, id: str, number: int) -> bytes:
-        with self._session(id) as kept:
-            return kept.snapshots[number]
-
-    def drop(self, id: str, until: int) -> None:
-        with self._session(id) as kept:
-            erased = min(max(0, until - kept.dropped), len(kept.records))
-            kept.records = kept.records[erased:]
-            kept.dropped += erased
-            kept.snapshots = {place: saved for place, saved in kept.snapshots.items() if place >= until}
+        with self._session(id) as stored:
+            return stored.snapshots[number]
 
     def copy(self, id: str, twin: str, owner: str, now: float) -> None:
-        with self._session(id) as kept:
+        with self._session(id) as stored:
             self._sessions[twin] = replace(
-                kept, owner=owner, used=now, records=list(kept.records), snapshots=dict(kept.snapshots), view=None
+                stored,
+                owner=owner,
+                used=now,
+                records=list(stored.records),
+                snapshots=dict(stored.snapshots),
+                view=None,
             )
 
     def delete(self, id: str) -> bool:
         with self._lock:
-            kept = self._sessions.pop(id, None)
-            if kept is not None and kept.view is not None:
-                del self._views[kept.view]
-            return kept is not None
+            stored = self._sessions.pop(id, None)
+            if stored is not None and stored.view is not None:
+                del self._views[stored.view]
+            return stored is not None
+
+    def scrub(self) -> None:
+        """There are no files."""
 
     def touch(self, id: str, now: float) -> None:
-        with self._session(id) as kept:
-            kept.used = max(kept.used, now)
+        with self._session(id) as stored:
+            stored.used = max(stored.used, now)
 
     def expire(self, before: float) -> int:
         with self._lock:
-            old = [id for id, kept in self._sessions.items() if kept.used < before]
+            old = [id for id, stored in self._sessions.items() if stored.used < before]
             return sum(self.delete(id) for id in old)
 
     def count(self, owner: str | None = None) -> int:
         with self._lock:
-            return sum(owner is None or kept.owner == owner for kept in self._sessions.values())
+            return sum(owner is None or stored.owner == owner for stored in self._sessions.values())
 
     def share(self, id: str, view: str | None) -> None:
-        with self._session(id) as kept:
-            if kept.view is not None:
-                del self._views[kept.view]
-            kept.view = view
+        with self._session(id) as stored:
+            if stored.view is not None:
+                del self._views[stored.view]
+            stored.view = view
             if view is not None:
                 self._views[view] = id
 
     def view(self, id: str) -> str | None:
-        with self._session(id) as kept:
-            return kept.view
+        with self._session(id) as stored:
+            return stored.view
 
     def viewed(self, view: str) -> str:
         with self._lock:
@@ -118,13 +129,13 @@ class MemoryStore:
             return self._views[view]
 
     def check(self) -> None:
-        """Memory is always there."""
+        """Memory can always be used."""
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """There is nothing to close."""
 
     @contextmanager
-    def _session(self, id: str) -> Iterator[_Kept]:
+    def _session(self, id: str) -> Iterator[_Stored]:
         with self._lock:
             if id not in self._sessions:
                 raise missing(id)

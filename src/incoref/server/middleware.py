@@ -1,8 +1,9 @@
-"""What every request passes before the application sees it: who asks, from where, for how much; and what is counted.
+"""What every request goes through before the application sees it: access checks, body limits, counting, logging.
 
-An ASGI application around another one. It refuses requests without the token, by an unknown host name or from another
-site's page, and bodies that are too large, before they are read. It adds security headers to every answer, turns what
-escapes into problem details, counts and logs. The log has neither text nor session ids.
+ASGI middleware. It refuses requests without the token, for an unknown host name or from another site's page, and
+bodies that are too large, before reading them. It cancels requests whose client has gone, adds security headers to
+every response, turns uncaught exceptions into problem details, counts and logs. The log has neither text nor session
+ids.
 """
 
 from __future__ import annotations
@@ -47,30 +48,35 @@ SUBPROTOCOL = "incoref.v1"
 TOKEN_SUBPROTOCOL = "incoref.token."
 
 _BODY_SECONDS = 30
+_CLIENT_GONE = 499
+"""What nginx logs for this, too."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "WS"})
 _OPEN_PATHS = ("/v1/shared/",)
+_LONG_PATHS = frozenset({"/v1/recognise"})
 _log = logging.getLogger("incoref.server")
 
 
 @dataclass(frozen=True, slots=True)
-class GateOptions:
+class MiddlewareOptions:
     token: str | None = None
-    """What clients must know; none lets everyone in."""
+    """The bearer token clients must send; without one, everybody is let in."""
     hosts: frozenset[str] | None = None
-    """Host names by which the server may be asked; none is any."""
+    """Host names that the server answers to; None means any."""
     origins: frozenset[str] = frozenset()
-    """Other sites whose pages may ask."""
+    """Other sites whose pages may send requests."""
     body: int = 1_000_000
+    """Bytes in the body of a request."""
+    long_body: int = 6_000_000
+    """Bytes in the body of a request that only looks at a text."""
     log_text: bool = False
-    """Whether messages of unexpected errors are logged, which may quote what was said."""
+    """Whether to log the messages of unexpected errors, which may quote text."""
 
 
-class Gate:
-    def __init__(self, app: App, options: GateOptions, metrics: Metrics) -> None:
+class Middleware:
+    def __init__(self, app: App, options: MiddlewareOptions, metrics: Metrics) -> None:
         self._app, self._options = app, options
         self._digest = None if options.token is None else _digest(options.token)
-        self._requests = metrics.counter("incoref_requests_total", "Requests, by route, method and status.")
-        self._seconds = metrics.histogram("incoref_request_seconds", "Time from a request to the end of its answer.")
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -93,13 +99,49 @@ class Gate:
         try:
             self._check(scope)
             body = await self._body(scope, receive)
-            await self._app(scope, _replayed(body, receive), sent)
+            if not await self._run(scope, body, receive, sent):
+                status = _CLIENT_GONE
         except Exception as error:
             self._report(error)
             if not status:
                 await _answer(refusal(error), sent)
         finally:
             self._account(scope, scope["method"], status, time.perf_counter() - started)
+
+    async def _run(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> bool:
+        """Run the application; cancel it if the client disconnects first. Returns whether it finished."""
+        gone, given = asyncio.Event(), False
+
+        async def received() -> Message:
+            nonlocal given
+            if not given:
+                given = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+
+        async def run() -> None:
+            await self._app(scope, received, send)
+
+        running, watching = asyncio.create_task(run()), asyncio.create_task(watch())
+        try:
+            await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                running.cancel()
+            await running
+        except asyncio.CancelledError:
+            if not gone.is_set():
+                raise
+            return False
+        finally:
+            watching.cancel()
+            running.cancel()
+        return True
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         started, status = time.perf_counter(), 101
@@ -121,10 +163,10 @@ class Gate:
         host = headers.get("host", "")
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         if self._options.hosts is not None and name.lower() not in self._options.hosts:
-            raise Refused(MISDIRECTED, "ask by a name that the server was told to answer to (--allow-host)")
+            raise Refused(MISDIRECTED, "use a host name that the server answers to; --allow-host adds one")
         origin = headers.get("origin")
-        if origin is not None and origin not in self._options.origins and urlsplit(origin).netloc != host:
-            raise Refused(FOREIGN, "this came from a page of another site; --allow-origin lets pages of a site in")
+        if origin is not None and origin not in self._options.origins and _host_of(origin) != host:
+            raise Refused(FOREIGN, "this came from a page of another site; --allow-origin allows a site's pages")
         if self._digest is not None and _is_guarded(scope["path"]) and scope.get("method") != "OPTIONS":
             given = _token(scope, headers)
             if given is None or not hmac.compare_digest(_digest(given), self._digest):
@@ -132,36 +174,33 @@ class Gate:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         headers = _headers(scope)
-        told = headers.get("content-length", "0")
-        if not told.isdecimal():
-            raise Refused(BAD_REQUEST, "the header Content-Length is no number")
-        if int(told) > self._options.body:
-            raise self._too_large()
+        limit = max(self._options.body, self._options.long_body if scope["path"] in _LONG_PATHS else 0)
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdecimal()):
+            raise Refused(BAD_REQUEST, "the Content-Length header is not a number")
+        if len(length) > 15 or int(length) > limit:
+            raise _too_large(limit)
         parts, size = [], 0
         try:
             async with asyncio.timeout(_BODY_SECONDS):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
-                        raise Refused(BAD_REQUEST, "the connection was closed in the middle of the request")
+                        raise Refused(BAD_REQUEST, "the connection was closed before the request was complete")
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
-                    if size > self._options.body:
-                        raise self._too_large()
+                    if size > limit:
+                        raise _too_large(limit)
                     if not message.get("more_body"):
                         break
         except TimeoutError as error:
             raise Refused(BAD_REQUEST, f"the body did not arrive within {_BODY_SECONDS} seconds") from error
         if size and headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise Refused(MEDIA_TYPE, "send JSON, with the header 'Content-Type: application/json'")
+            raise Refused(MEDIA_TYPE, "send JSON with the header 'Content-Type: application/json'")
         return b"".join(parts)
 
-    def _too_large(self) -> Refused:
-        limit = self._options.body
-        return Refused(TOO_LARGE, f"a body has at most {limit} bytes: send the text in parts", limit=limit)
-
     def _report(self, error: Exception) -> None:
-        """Log what nobody expected, without the message, which may quote what was said."""
+        """Log an unexpected error without its message, which may quote text."""
         if refusal(error).kind is not INTERNAL:
             return
         if self._options.log_text:
@@ -172,16 +211,27 @@ class Gate:
 
     def _account(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")
-        method = method if method in _METHODS else "other"  # anyone can invent some, and each would be kept
-        self._requests.add(route=route, method=method, status=str(status))
+        method = method if method in _METHODS else "other"  # clients can invent methods, and each would be kept
+        self._metrics.requests.labels(route, method, str(status)).inc()
         if method != "WS" and not route.endswith("/events"):
-            self._seconds.add(seconds, route=route)
+            self._metrics.request_seconds.labels(route).observe(seconds)
         _log.info("%s %s %d %.1f ms", method, route, status, 1000 * seconds)
 
 
+def _too_large(limit: int) -> Refused:
+    return Refused(TOO_LARGE, f"a body may have at most {limit} bytes: send the text in parts", limit=limit)
+
+
 def _digest(token: str) -> bytes:
-    # Of equal length for all tokens, so that not even the length of the right one shows.
+    # The same length for all tokens, so that timing does not even reveal the length of the right one.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # "http://["
+        return None
 
 
 def _is_guarded(path: str) -> bool:
@@ -192,7 +242,7 @@ def _token(scope: Scope, headers: dict[str, str]) -> str | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
-    # Pages can't set headers of a WebSocket: they give the token as a subprotocol, in URL-safe base 64.
+    # Pages can't set the headers of a WebSocket: they send the token as a subprotocol, in URL-safe base64.
     for offered in scope.get("subprotocols", ()):
         if offered.startswith(TOKEN_SUBPROTOCOL):
             data = offered.removeprefix(TOKEN_SUBPROTOCOL)
@@ -215,20 +265,6 @@ def _security_headers(path: str) -> Iterable[tuple[bytes, bytes]]:
         yield b"cache-control", b"no-store"
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What the application receives: the body that has been read, then whatever comes."""
-    given = False
-
-    async def received() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return received
-
-
 def problem_headers(error: Refused) -> dict[str, str]:
     headers = {"content-type": "application/problem+json"}
     if error.retry_after is not None:
@@ -244,14 +280,14 @@ def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 
 async def _answer(error: Refused, send: Send) -> None:
     body = encoded(error.to_json())
-    # The rest of a body that was not read must not be taken for the next request.
+    # What is left of an unread body must not be taken for the next request.
     headers = {**problem_headers(error), "content-length": str(len(body)), "connection": "close"}
     await send({"type": "http.response.start", "status": error.kind.status, "headers": _raw(headers)})
     await send({"type": "http.response.body", "body": body})
 
 
 async def _deny(error: Refused, scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a WebSocket before it is one."""
+    """Refuse a WebSocket handshake."""
     await receive()
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008})

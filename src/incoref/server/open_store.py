@@ -1,4 +1,4 @@
-"""Opens the store that a place on the command line names."""
+"""Opens the store named on the command line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ def open_store(place: str) -> Store:
 
         return MemoryStore()
     kind, _, path = place.partition(":")
+    if kind == "sqlite" and path == ":memory:":
+        raise IncorefError("'sqlite::memory:' would give every connection its own database: use 'memory'")
     if kind == "sqlite" and path:
         from incoref.server.sqlite_store import SqliteStore
 
@@ -21,4 +23,4 @@ def open_store(place: str) -> Store:
         from incoref.server.redis_store import RedisStore
 
         return RedisStore(place)
-    raise IncorefError(f"'{place}' names no store; give memory, sqlite:PATH or redis://HOST:PORT/NUMBER")
+    raise IncorefError(f"'{place}' is not a store; use memory, sqlite:PATH or redis://HOST:PORT/NUMBER")

@@ -1,15 +1,19 @@
-"""Sessions in Redis: the store of several server processes behind one address.
+"""Sessions in Redis: the store for several server processes behind one address.
 
-Every change is one script, which Redis runs whole or not at all. What survives Redis itself is its own business: set
-``appendonly yes`` and ``appendfsync always`` for the promise that the SQLite store gives.
+Every change is one script, which Redis runs completely or not at all. Durability is configured in Redis: set
+``appendonly yes`` and ``appendfsync always`` to get what the SQLite store guarantees. Redis's files (the append-only
+file, dumps) still hold what was deleted; ``scrub`` has Redis write them anew.
 
-Keys, after a common prefix: ``session:ID`` (hash: owner, head, dropped, view), ``log:ID`` (list of records),
-``sequence:ID`` (hash: sequence to number), ``snapshot:ID`` (hash: number to data), ``view:VIEW`` (the id),
-``used`` and ``owner:OWNER`` (sorted sets: ids by time of last use).
+Keys, after a common prefix: ``session:ID`` (hash: owner, head, dropped (erased records), view), ``log:ID`` (list of
+records), ``sequence:ID`` (hash: sequence to number), ``snapshot:ID`` (hash: number to data), ``view:VIEW`` (the id),
+``used`` and ``owner:OWNER`` (sorted sets: ids by time of last use), ``scrub`` (how often something was erased that
+files may still hold), ``scrubbing`` (the erasures that files being written are without), ``scrubbed`` (files were
+asked for a moment ago), ``probe`` (written by ``check``).
 """
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,10 +23,20 @@ from incoref.errors import IncorefError, MissingExtra
 from incoref.server.store import OutOfOrder, Record, StoreFailed, missing
 
 _RECORD = struct.Struct("<QqI")
+_LENGTH = struct.Struct("<I")
 _NO_SEQUENCE = -1
+_HAS_EFFECT = 1 << 31
+"""Set in the length of a record's command: the length of the answer follows. Older records have no effect."""
+_SCRUB_SECONDS = 10
+"""How often Redis is asked to rewrite its file, at most."""
 
-_MISSING = b"no such session: 5c1f0e9a"  # nothing that is stored looks like this
-# Every script gets the prefix and an id first, and answers _MISSING when that session is not there.
+_WRITING = ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress")
+_WRITTEN = ("aof_last_bgrewrite_status", "rdb_last_bgsave_status")
+_FINISHED = "if redis.call('GET', ARGV[1]) == ARGV[2] then redis.call('DEL', ARGV[1]) end return 0"
+
+_MISSING = b"no such session: 5c1f0e9a"  # no stored value looks like this
+_log = logging.getLogger("incoref.server")
+# Every script takes the prefix and an id first, and returns _MISSING if that session doesn't exist.
 _BEGIN = f"""
 local prefix, id = ARGV[1], ARGV[2]
 local function key(kind) return prefix .. kind .. ':' .. id end
@@ -38,9 +52,15 @@ end
 """
 _SCRIPTS = {
     "append": """
-local number, sequence, record, now = tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local number, sequence, record, now, state = tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local following = tonumber(redis.call('HGET', session, 'dropped')) + redis.call('LLEN', key('log')) + 1
 if number ~= following then return following end
+if state ~= '' then
+  redis.call('DEL', key('log'), key('sequence'), key('snapshot'))
+  redis.call('HSET', session, 'dropped', number - 1)
+  redis.call('HSET', key('snapshot'), number, state)
+  redis.call('INCR', prefix .. 'scrub')
+end
 redis.call('RPUSH', key('log'), record)
 if sequence ~= '-1' then redis.call('HSET', key('sequence'), sequence, number) end
 used(now)
@@ -52,6 +72,7 @@ if most == 0 then return {} end
 local start = math.max(0, after - tonumber(redis.call('HGET', session, 'dropped')))
 return redis.call('LRANGE', key('log'), start, most < 0 and -1 or start + most - 1)
 """,
+    "last": "return tonumber(redis.call('HGET', session, 'dropped')) + redis.call('LLEN', key('log'))",
     "with_sequence": """
 local number = redis.call('HGET', key('sequence'), ARGV[3])
 if not number then return false end
@@ -60,27 +81,19 @@ if place < 0 then return false end
 return redis.call('LINDEX', key('log'), place)
 """,
     "put_snapshot": """
+local mine = tonumber(ARGV[3])
+if mine <= tonumber(redis.call('HGET', session, 'dropped')) then return 0 end
+for _, number in ipairs(redis.call('HKEYS', key('snapshot'))) do
+  if tonumber(number) >= mine then return 0 end
+end
 redis.call('HSET', key('snapshot'), ARGV[3], ARGV[4])
 for _, number in ipairs(redis.call('HKEYS', key('snapshot'))) do
   if tonumber(number) < tonumber(ARGV[5]) then redis.call('HDEL', key('snapshot'), number) end
 end
-return 0
+return 1
 """,
     "snapshots": "return redis.call('HKEYS', key('snapshot'))",
     "snapshot": "return redis.call('HGET', key('snapshot'), ARGV[3])",
-    "drop": """
-local until_ = tonumber(ARGV[3])
-local dropped = tonumber(redis.call('HGET', session, 'dropped'))
-local erased = math.min(math.max(0, until_ - dropped), redis.call('LLEN', key('log')))
-if erased > 0 then
-  redis.call('LTRIM', key('log'), erased, -1)
-  redis.call('HSET', session, 'dropped', dropped + erased)
-end
-for _, number in ipairs(redis.call('HKEYS', key('snapshot'))) do
-  if tonumber(number) < until_ then redis.call('HDEL', key('snapshot'), number) end
-end
-return 0
-""",
     "copy": """
 local twin, owner, now = ARGV[3], ARGV[4], ARGV[5]
 for _, kind in ipairs({'session', 'log', 'sequence', 'snapshot'}) do
@@ -99,6 +112,7 @@ if view then redis.call('DEL', prefix .. 'view:' .. view) end
 redis.call('ZREM', prefix .. 'owner:' .. redis.call('HGET', session, 'owner'), id)
 redis.call('ZREM', prefix .. 'used', id)
 redis.call('DEL', session, key('log'), key('sequence'), key('snapshot'))
+redis.call('INCR', prefix .. 'scrub')
 return 0
 """,
     "touch": "used(ARGV[3]) return 0",
@@ -123,15 +137,19 @@ class RedisStore:
             import redis
         except ImportError as error:
             raise MissingExtra("redis", "redis", "a store in Redis") from error
-        self._errors = redis.exceptions.RedisError
+        self._errors = redis.exceptions
+        self._may_scrub = True
         try:
-            self._redis: Any = redis.Redis.from_url(url)
+            # No automatic retries: a script whose reply was lost would run twice.
+            once = redis.retry.Retry(redis.backoff.NoBackoff(), 0)
+            self._redis: Any = redis.Redis.from_url(url, retry=once)
         except ValueError as error:
             raise IncorefError(f"the address of the Redis store can't be read: {error}") from error
         self._prefix = prefix
         self._scripts: dict[str, Callable[..., Any]] = {
             name: self._redis.register_script(_BEGIN + body) for name, body in _SCRIPTS.items()
         }
+        self._finished = self._redis.register_script(_FINISHED)
         self.check()
 
     def create(self, id: str, owner: str, head: bytes, now: float) -> None:
@@ -145,21 +163,24 @@ class RedisStore:
     def head(self, id: str) -> bytes:
         return bytes(self._call("head", id))
 
-    def append(self, id: str, record: Record, now: float) -> None:
+    def append(self, id: str, record: Record, now: float, state: bytes | None = None) -> None:
         sequence = _NO_SEQUENCE if record.sequence is None else record.sequence
-        following = self._call("append", id, record.number, sequence, _packed(record), now)
+        following = self._call("append", id, record.number, sequence, _packed(record), now, state or b"")
         if following:
             raise OutOfOrder(f"record {record.number} came where {following} is the next")
 
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
         return [_unpacked(data) for data in self._call("records", id, after, -1 if most is None else most)]
 
+    def last(self, id: str) -> int:
+        return int(self._call("last", id))
+
     def with_sequence(self, id: str, sequence: int) -> Record | None:
         data = self._call("with_sequence", id, sequence)
         return None if data is None else _unpacked(data)
 
-    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> None:
-        self._call("put_snapshot", id, number, data, oldest)
+    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> bool:
+        return bool(self._call("put_snapshot", id, number, data, oldest))
 
     def snapshots(self, id: str) -> list[int]:
         return sorted(int(number) for number in self._call("snapshots", id))
@@ -167,14 +188,47 @@ class RedisStore:
     def snapshot(self, id: str, number: int) -> bytes:
         return bytes(self._call("snapshot", id, number))
 
-    def drop(self, id: str, until: int) -> None:
-        self._call("drop", id, until)
-
     def copy(self, id: str, twin: str, owner: str, now: float) -> None:
         self._call("copy", id, twin, owner, now)
 
     def delete(self, id: str) -> bool:
         return bool(self._run("delete", id, "") != _MISSING)
+
+    def scrub(self) -> None:
+        """Have Redis write its files anew, not too often; what is left to do, a later call does."""
+        if not self._may_scrub:
+            return
+        with self._reaching():
+            count = self._redis.get(f"{self._prefix}scrub")
+            if count is None:
+                return
+            try:
+                self._renew_files(count)
+            except self._errors.ResponseError as error:
+                if "in progress" in str(error):  # somebody else's; later calls see when it is done
+                    return
+                if not isinstance(error, self._errors.NoPermissionError) and "unknown command" not in str(error):
+                    raise
+                self._may_scrub = False
+                _log.warning(
+                    "Redis keeps deleted text in its files until somebody runs BGREWRITEAOF and BGSAVE: %s", error
+                )
+
+    def _renew_files(self, count: bytes) -> None:
+        erased, writing, asked = (self._prefix + name for name in ("scrub", "scrubbing", "scrubbed"))
+        now = self._redis.info("persistence")
+        if any(now.get(name) for name in _WRITING):
+            return
+        # Files that were asked for before the latest erasure, or of a Redis that has ended since, don't count.
+        mark = count + self._redis.info("server")["run_id"].encode()
+        if self._redis.get(writing) == mark and all(now.get(name) == "ok" for name in _WRITTEN):
+            self._finished(args=(erased, count))
+        elif self._redis.set(asked, "1", nx=True, ex=_SCRUB_SECONDS):
+            self._redis.set(writing, mark)
+            if now.get("aof_enabled"):
+                self._redis.bgrewriteaof()
+            if self._redis.config_get("save").get("save"):
+                self._redis.bgsave()
 
     def touch(self, id: str, now: float) -> None:
         self._call("touch", id, now)
@@ -204,7 +258,7 @@ class RedisStore:
 
     def check(self) -> None:
         with self._reaching():
-            self._redis.ping()
+            self._redis.set(f"{self._prefix}probe", "1")
 
     def close(self) -> None:
         self._redis.close()
@@ -221,19 +275,33 @@ class RedisStore:
 
     @contextmanager
     def _reaching(self) -> Iterator[None]:
+        connected = False
         try:
+            # Connect first, so that a failure to connect is known to have changed nothing.
+            pool = self._redis.connection_pool
+            pool.release(pool.get_connection())
+            connected = True
             yield
-        except self._errors as error:
-            raise StoreFailed(f"the Redis store can't be used: {error}") from error
+        except self._errors.RedisError as error:
+            lost = isinstance(error, self._errors.ConnectionError | self._errors.TimeoutError)
+            message = f"the Redis store can't be used: {error}"
+            raise StoreFailed(message, may_have_changed=connected and lost) from error
 
 
 def _packed(record: Record) -> bytes:
     sequence = _NO_SEQUENCE if record.sequence is None else record.sequence
-    return _RECORD.pack(record.number, sequence, len(record.command)) + record.command + record.answer
+    head = _RECORD.pack(record.number, sequence, len(record.command) | _HAS_EFFECT)
+    return head + _LENGTH.pack(len(record.answer)) + record.command + record.answer + record.effect
 
 
 def _unpacked(data: bytes) -> Record:
     number, sequence, length = _RECORD.unpack_from(data)
-    start = _RECORD.size
-    command, answer = data[start : start + length], data[start + length :]
-    return Record(number, None if sequence == _NO_SEQUENCE else sequence, command, answer)
+    start, answer_length = _RECORD.size, len(data)
+    if length & _HAS_EFFECT:
+        length ^= _HAS_EFFECT
+        answer_length = _LENGTH.unpack_from(data, start)[0]
+        start += _LENGTH.size
+    middle = start + length
+    end = middle + answer_length
+    sequence = None if sequence == _NO_SEQUENCE else sequence
+    return Record(number, sequence, data[start:middle], data[middle:end], data[end:])

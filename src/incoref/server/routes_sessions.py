@@ -1,29 +1,35 @@
-"""Sessions: begin them, give them text, correct them, look at them, end them."""
+"""Sessions: create them, send them text, correct them, read them, delete them."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Body, Header, Query, Response
 from fastapi.responses import StreamingResponse
 
+from incoref.corpora.turns import from_turns
 from incoref.outputs.formats import SUFFIXES, OutputFormat
 from incoref.server import schemas, views
 from incoref.server.commands import (
     Command,
+    Detach,
     Feed,
     Flush,
     Forget,
     Introduce,
     Merge,
     Read,
+    Reassign,
     Rename,
     Say,
     SayWords,
+    Split,
     Undo,
 )
 from incoref.server.events import events
 from incoref.server.problems import INVALID, Refused
+from incoref.server.routes_text import recognised
 from incoref.server.routing import (
     Id,
     Owner,
@@ -41,37 +47,46 @@ from incoref.server.store import missing
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
 NoBody = Annotated[schemas.SequenceRequest | None, Body()]
-SequenceInQuery = Annotated[int | None, Query(ge=0, le=2**53 - 1, description="As in the bodies of other requests.")]
-After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Events after this one; all if it is left out.")]
+SequenceInQuery = Annotated[
+    int | None, Query(ge=0, le=2**53 - 1, description="As in the request bodies of other routes.")
+]
+After = Annotated[int, Query(ge=0, le=2**53 - 1, description="Only events after this one; defaults to all.")]
+Singletons = Annotated[bool, Query(description="Also entities with one mention.")]
 Place = Annotated[int, Query(ge=0, le=2**53 - 1)]
 Since = Annotated[
     int,
     Query(
         ge=0,
         le=2**53 - 1,
-        description="Only what came from this sentence on: its text, and the entities with mentions there.",
+        description="Only what starts at this sentence: its text, and the entities mentioned from there on.",
+    ),
+]
+Replay = Annotated[
+    bool,
+    Query(
+        description="Read the text again with this server's model: entities are new, corrections are not repeated."
     ),
 ]
 EVENT_STREAM = described(
     200,
-    "One event a change, named `updates` or after what was asked (`undo`, `merge`, …), with the answer as its data. "
-    "`reset`: what came before is erased; ask for the state. `end`: the session was deleted.",
+    "One event per change, named `updates` or after the operation (`undo`, `merge`, …), with the response as data. "
+    "`reset`: earlier events are not available; fetch the state. `end`: the session was deleted or is not shared.",
     "text/event-stream",
 )
 
 
 def command_of(request: schemas.FeedRequest) -> Command:
-    """What a request for text asks for."""
+    """The command for a request with text."""
     if request.words is not None:
         if not request.final:
-            raise Refused(INVALID, "words are a complete sentence: leave out final")
+            raise Refused(INVALID, "words make a complete sentence: leave out final")
         return SayWords(request.words, request.text, request.speaker, request.id, request.time)
     if request.text is None:
-        raise Refused(INVALID, "give text, or words, or both")
+        raise Refused(INVALID, "give text, words, or both")
     if request.final:
         return Say(request.text, request.speaker, request.id, request.time)
     if request.id is not None or request.time is not None:
-        raise Refused(INVALID, "pieces of running text have no id and no time; complete utterances have")
+        raise Refused(INVALID, "only complete utterances can have an id or a time, not pieces of running text")
     return Feed(request.text, request.speaker)
 
 
@@ -81,7 +96,7 @@ def command_of(request: schemas.FeedRequest) -> Command:
     status_code=201,
     responses=answers(schemas.Created, status=201),
     operation_id="create",
-    summary="A new session",
+    summary="Create a session",
 )
 async def create(service: Service, owner: Owner, request: schemas.NewSession | None = None) -> Response:
     options = (request or schemas.NewSession()).options.model_dump()
@@ -99,7 +114,7 @@ def _created(id: str) -> Response:
     response_model=None,
     responses=answers(schemas.SessionState, 404, 409),
     operation_id="state",
-    summary="What a session knows",
+    summary="The state of a session",
 )
 async def state(id: Id, service: Service, since: Since = 0) -> Response:
     return await done(service.look(id, lambda live: json_response(views.session_state(id, live, since))))
@@ -109,9 +124,9 @@ async def state(id: Id, service: Service, since: Since = 0) -> Response:
     "/{id}",
     response_model=None,
     status_code=204,
-    responses=described(204, "It is gone, with all that was said.") | problems(404),
+    responses=described(204, "The session and everything said in it are deleted.") | problems(404),
     operation_id="delete",
-    summary="End a session",
+    summary="Delete a session",
 )
 async def delete(id: Id, service: Service) -> Response:
     if not await done(service.delete(id)):
@@ -124,10 +139,10 @@ async def delete(id: Id, service: Service) -> Response:
     response_model=None,
     responses=answers(schemas.Updates, 404, 409),
     operation_id="feed",
-    summary="More text",
+    summary="Add text",
 )
 async def feed(id: Id, request: schemas.FeedRequest, service: Service) -> Response:
-    """Updates for the sentences that ended. They are in the store before they are in the answer."""
+    """Returns updates for the sentences that ended. They are stored before they are returned."""
     return await performed(service, id, command_of(request), request.sequence)
 
 
@@ -136,10 +151,23 @@ async def feed(id: Id, request: schemas.FeedRequest, service: Service) -> Respon
     response_model=None,
     responses=answers(schemas.Updates, 404, 409),
     operation_id="read",
-    summary="A document with its own sentences and words",
+    summary="Add a document that brings its own sentences and words",
 )
 async def read(id: Id, request: schemas.ReadRequest, service: Service) -> Response:
     return await performed(service, id, Read(request.document.model_dump()), request.sequence)
+
+
+@router.post(
+    "/{id}/import",
+    response_model=None,
+    responses=answers(schemas.Updates, 404, 409),
+    operation_id="import",
+    summary="Add a chat, a transcript, subtitles, mail or another text, whatever it is in",
+)
+async def import_(id: Id, request: schemas.ImportRequest, service: Service) -> Response:
+    """Turns become sentences with speakers, as `incoref resolve` reads a file with this content."""
+    _, turns = await asyncio.to_thread(recognised, request.text, request.name)
+    return await performed(service, id, Read(from_turns(request.name, turns).to_json()), request.sequence)
 
 
 @router.post(
@@ -147,7 +175,7 @@ async def read(id: Id, request: schemas.ReadRequest, service: Service) -> Respon
     response_model=None,
     responses=answers(schemas.Updates, 404, 409),
     operation_id="flush",
-    summary="End what is pending",
+    summary="Treat pending text as complete",
 )
 async def flush(id: Id, service: Service, request: NoBody = None) -> Response:
     return await performed(service, id, Flush(), request.sequence if request else None)
@@ -158,7 +186,7 @@ async def flush(id: Id, service: Service, request: NoBody = None) -> Response:
     response_model=None,
     responses=answers(schemas.Undone, 404, 409),
     operation_id="undo",
-    summary="Take the last text back",
+    summary="Undo the last text",
 )
 async def undo(id: Id, service: Service, request: NoBody = None) -> Response:
     return await performed(service, id, Undo(), request.sequence if request else None)
@@ -170,10 +198,11 @@ async def undo(id: Id, service: Service, request: NoBody = None) -> Response:
     status_code=201,
     responses=answers(schemas.Created, 404, status=201),
     operation_id="fork",
-    summary="A session that starts from here",
+    summary="Create a session that starts from here",
 )
-async def fork(id: Id, service: Service, owner: Owner) -> Response:
-    return _created(await done(service.fork(id, owner)))
+async def fork(id: Id, service: Service, owner: Owner, replay: Replay = False) -> Response:
+    """A copy with its own id. For a session that can't be continued with this server's model, use `replay`."""
+    return _created(await done(service.replay(id, owner) if replay else service.fork(id, owner)))
 
 
 @router.post(
@@ -181,7 +210,7 @@ async def fork(id: Id, service: Service, owner: Owner) -> Response:
     response_model=None,
     responses=answers(schemas.Corrected, 404, 409),
     operation_id="introduce",
-    summary="Make a participant known",
+    summary="Introduce a participant",
 )
 async def introduce(id: Id, request: schemas.IntroduceRequest, service: Service) -> Response:
     return await performed(service, id, Introduce(request.name, request.type, request.speaker), request.sequence)
@@ -192,7 +221,7 @@ async def introduce(id: Id, request: schemas.IntroduceRequest, service: Service)
     response_model=None,
     responses=answers(schemas.Corrected, 404, 409),
     operation_id="rename",
-    summary="Name an entity",
+    summary="Rename an entity",
 )
 async def rename(id: Id, entity: str, request: schemas.RenameRequest, service: Service) -> Response:
     return await performed(service, id, Rename(entity, request.name), request.sequence)
@@ -203,10 +232,47 @@ async def rename(id: Id, entity: str, request: schemas.RenameRequest, service: S
     response_model=None,
     responses=answers(schemas.Corrected, 404, 409),
     operation_id="merge",
-    summary="Two entities are the same",
+    summary="Merge two entities",
 )
 async def merge(id: Id, entity: str, request: schemas.MergeRequest, service: Service) -> Response:
     return await performed(service, id, Merge(entity, request.other), request.sequence)
+
+
+@router.post(
+    "/{id}/entities/{entity}/split",
+    response_model=None,
+    responses=answers(schemas.Corrected, 404, 409),
+    operation_id="split",
+    summary="Make some mentions of an entity another one",
+)
+async def split(id: Id, entity: str, request: schemas.SplitRequest, service: Service) -> Response:
+    """Returns the new entity."""
+    places = [[mention.start, mention.end] for mention in request.mentions]
+    return await performed(service, id, Split(entity, places), request.sequence)
+
+
+@router.post(
+    "/{id}/mentions/detach",
+    response_model=None,
+    responses=answers(schemas.Corrected, 404, 409),
+    operation_id="detach",
+    summary="Make a mention an entity of its own",
+)
+async def detach(id: Id, request: schemas.DetachRequest, service: Service) -> Response:
+    """Returns the new entity."""
+    return await performed(service, id, Detach(request.start, request.end), request.sequence)
+
+
+@router.post(
+    "/{id}/mentions/reassign",
+    response_model=None,
+    responses=answers(schemas.Corrected, 404, 409),
+    operation_id="reassign",
+    summary="Put a mention into another entity",
+)
+async def reassign(id: Id, request: schemas.ReassignRequest, service: Service) -> Response:
+    """Its own is gone if it had no other mention and was introduced by nobody."""
+    return await performed(service, id, Reassign(request.start, request.end, request.entity), request.sequence)
 
 
 @router.delete(
@@ -214,10 +280,10 @@ async def merge(id: Id, entity: str, request: schemas.MergeRequest, service: Ser
     response_model=None,
     responses=answers(schemas.Forgotten, 404, 409),
     operation_id="forget",
-    summary="Remove an entity",
+    summary="Forget an entity",
 )
 async def forget(id: Id, entity: str, service: Service, sequence: SequenceInQuery = None) -> Response:
-    """Its vector, words, name and mentions, also from the log; what came before can't be undone any more."""
+    """Removes its vector, words, name and mentions, also from the log. Earlier changes can no longer be undone."""
     return await performed(service, id, Forget(entity), sequence)
 
 
@@ -226,28 +292,30 @@ async def forget(id: Id, entity: str, service: Service, sequence: SequenceInQuer
     response_model=None,
     responses=answers(schemas.DecisionOfMention, 404, 409),
     operation_id="decision",
-    summary="Why a mention is what it is",
+    summary="Explain a mention",
 )
 async def decision(id: Id, start: Place, end: Place, service: Service) -> Response:
-    """Needs a session that was begun with the options `trace` and `runners_up`."""
+    """Needs a session created with the options `trace` and `runners_up`."""
     return await decision_response(service, id, start, end)
 
 
-async def decision_response(service: Service, id: str, start: int, end: int) -> Response:
+async def decision_response(service: Service, id: str, start: int, end: int, *, viewer: bool = False) -> Response:
     return await done(
-        service.look(id, lambda live: json_response(views.decision(live, service.store.records(id), start, end)))
+        service.look(
+            id, lambda live: json_response(views.decision(live, service.store.records(id), start, end, viewer=viewer))
+        )
     )
 
 
 @router.get(
     "/{id}/document",
     response_model=None,
-    responses=described(200, "With all that incoref knows of it: `Document.from_json` reads it.", "application/json")
+    responses=described(200, "Everything known of it, for `Document.from_json`.", "application/json")
     | problems(404, 409),
     operation_id="document",
     summary="The session as a document",
 )
-async def document(id: Id, service: Service, singletons: bool = True) -> Response:
+async def document(id: Id, service: Service, singletons: Singletons = False) -> Response:
     return await done(
         service.look(
             id, lambda live: json_response(live.session.document("session", singletons=singletons).to_json())
@@ -257,9 +325,9 @@ async def document(id: Id, service: Service, singletons: bool = True) -> Respons
 
 ExportFormat = Annotated[
     Literal["json", "conll", "conllu", "conllua", "html", "text", "resolved"],
-    Query(description="As incoref resolve."),
+    Query(description="As for `incoref resolve`."),
 ]
-EXPORTED = described(200, "A file to keep.", *dict.fromkeys(views.EXPORTS.values())) | problems(404, 409)
+EXPORTED = described(200, "A file to download.", *dict.fromkeys(views.EXPORTS.values())) | problems(404, 409)
 
 
 @router.get(
@@ -268,16 +336,18 @@ EXPORTED = described(200, "A file to keep.", *dict.fromkeys(views.EXPORTS.values
     response_model=None,
     responses=EXPORTED,
     operation_id="export",
-    summary="The session in a format of its own",
+    summary="Export the session",
 )
-async def export(id: Id, service: Service, format: ExportFormat = "json") -> Response:
-    return await export_response(service, id, format)
+async def export(id: Id, service: Service, format: ExportFormat = "json", singletons: Singletons = False) -> Response:
+    return await export_response(service, id, format, singletons)
 
 
-async def export_response(service: Service, id: str, format: str) -> Response:
+async def export_response(
+    service: Service, id: str, format: str, singletons: bool, *, viewer: bool = False
+) -> Response:
     wanted = OutputFormat(format)
-    data = await done(service.look(id, lambda live: views.export(live, wanted)))
-    # To be kept, not shown: a page of ours is shown under a policy that lets none of its own scripts run.
+    data = await done(service.look(id, lambda live: views.export(live, wanted, singletons, viewer=viewer)))
+    # As a download: shown in the browser, the HTML page would run under a policy that blocks its scripts.
     name = {"content-disposition": f'attachment; filename="session{SUFFIXES[wanted]}"'}
     return Response(data, headers=name, media_type=views.EXPORTS[wanted])
 
@@ -288,10 +358,10 @@ async def export_response(service: Service, id: str, format: str) -> Response:
     response_model=None,
     responses=described(200, "For `Resolver.restore`.", "application/octet-stream") | problems(404, 409),
     operation_id="save",
-    summary="The session as bytes",
+    summary="Save the session as bytes",
 )
 async def save(id: Id, service: Service) -> Response:
-    data = await done(service.look(id, lambda live: live.session.save()))
+    data = await done(service.look(id, views.saved))
     return Response(data, media_type="application/octet-stream")
 
 
@@ -301,25 +371,27 @@ async def save(id: Id, service: Service) -> Response:
     response_model=None,
     responses=EVENT_STREAM | problems(404),
     operation_id="events",
-    summary="What happens, as it happens",
+    summary="Follow changes",
 )
 async def stream(
     id: Id,
     service: Service,
     after: After = 0,
-    last_event_id: Annotated[str | None, Header(description="As browsers send it when they reconnect.")] = None,
+    last_event_id: Annotated[str | None, Header(description="Sent by browsers when they reconnect.")] = None,
 ) -> Response:
     """Server-sent events. The id of an event is the number to resume after."""
     return await event_response(service, id, after, last_event_id)
 
 
-async def event_response(service: Service, id: str, after: int, last_event_id: str | None) -> Response:
-    if last_event_id is not None and last_event_id.isdecimal() and len(last_event_id) < 16:
-        after = int(last_event_id)
+async def event_response(
+    service: Service, id: str, after: int, last_event_id: str | None, view: str | None = None
+) -> Response:
+    if last_event_id is not None and last_event_id.isascii() and last_event_id.isdecimal():
+        after = int(last_event_id[:16])
     await known(service, id)
     service.check_streams()
     return StreamingResponse(
-        events(service, id, after), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        events(service, id, after, view), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
     )
 
 
@@ -328,10 +400,10 @@ async def event_response(service: Service, id: str, after: int, last_event_id: s
     response_model=None,
     responses=answers(schemas.Shared, 404),
     operation_id="share",
-    summary="Let others look",
+    summary="Share a read-only view",
 )
 async def share(id: Id, service: Service) -> Response:
-    """A second id, by which the session can be looked at without a token, and nothing else."""
+    """Returns a second id, which allows viewing the session without a token, and nothing else."""
     view = await done(service.share(id, True))
     return json_response({"view": view, "path": f"/v1/shared/{view}"})
 
@@ -340,9 +412,9 @@ async def share(id: Id, service: Service) -> Response:
     "/{id}/share",
     response_model=None,
     status_code=204,
-    responses=described(204, "Nobody can look any more.") | problems(404),
+    responses=described(204, "The view is revoked, and its open event streams end.") | problems(404),
     operation_id="unshare",
-    summary="Let nobody look any more",
+    summary="Revoke the read-only view",
 )
 async def unshare(id: Id, service: Service) -> Response:
     await done(service.share(id, False))

@@ -1,4 +1,4 @@
-"""A session that was shared, for those who may only look. Its own id is not told."""
+"""Read-only views of shared sessions. The session's own id is not revealed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from incoref.server.routes_sessions import (
     ExportFormat,
     Place,
     Since,
+    Singletons,
     decision_response,
     event_response,
     export_response,
@@ -34,7 +35,7 @@ async def _id(service: Service, view: str) -> str:
     response_model=None,
     responses=answers(schemas.SessionView, 404, 409),
     operation_id="shared_state",
-    summary="What a shared session knows",
+    summary="The state of a shared session",
 )
 async def state(view: View, service: Service, since: Since = 0) -> Response:
     id = await _id(service, view)
@@ -46,10 +47,10 @@ async def state(view: View, service: Service, since: Since = 0) -> Response:
     response_model=None,
     responses=answers(schemas.DecisionOfMention, 404, 409),
     operation_id="shared_decision",
-    summary="Why a mention is what it is",
+    summary="Explain a mention",
 )
 async def decision(view: View, start: Place, end: Place, service: Service) -> Response:
-    return await decision_response(service, await _id(service, view), start, end)
+    return await decision_response(service, await _id(service, view), start, end, viewer=True)
 
 
 @router.get(
@@ -58,10 +59,12 @@ async def decision(view: View, start: Place, end: Place, service: Service) -> Re
     response_model=None,
     responses=EXPORTED,
     operation_id="shared_export",
-    summary="The session in a format of its own",
+    summary="Export the session",
 )
-async def export(view: View, service: Service, format: ExportFormat = "json") -> Response:
-    return await export_response(service, await _id(service, view), format)
+async def export(
+    view: View, service: Service, format: ExportFormat = "json", singletons: Singletons = False
+) -> Response:
+    return await export_response(service, await _id(service, view), format, singletons, viewer=True)
 
 
 @router.get(
@@ -70,9 +73,10 @@ async def export(view: View, service: Service, format: ExportFormat = "json") ->
     response_model=None,
     responses=EVENT_STREAM | problems(404),
     operation_id="shared_events",
-    summary="What happens, as it happens",
+    summary="Follow changes",
 )
 async def stream(
     view: View, service: Service, after: After = 0, last_event_id: Annotated[str | None, Header()] = None
 ) -> Response:
-    return await event_response(service, await _id(service, view), after, last_event_id)
+    """Only what happens from now on: fetch the state first, and again after a `reset`."""
+    return await event_response(service, await _id(service, view), after, last_event_id, view)

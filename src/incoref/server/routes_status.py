@@ -1,4 +1,4 @@
-"""Whether the server is alive and ready, and what it has done: for those who run it."""
+"""Liveness, readiness and metrics, for those who run the server."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import asyncio
 
 from fastapi import APIRouter, Response
 
+from incoref.server.metrics import MEDIA_TYPE
 from incoref.server.problems import STOPPING, Refused
 from incoref.server.routing import Service, described, json_response, problems
 
 router = APIRouter(tags=["status"])
 
 
-@router.get("/healthz", response_model=None, operation_id="healthz", summary="The process answers")
+@router.get("/healthz", response_model=None, operation_id="healthz", summary="Liveness")
 async def healthz() -> Response:
     return json_response({"status": "ok"})
 
@@ -22,12 +23,12 @@ async def healthz() -> Response:
     response_model=None,
     responses=problems(503),
     operation_id="readyz",
-    summary="The server takes requests, and its store can be used",
+    summary="Readiness: the server accepts requests, and its store can be read and written",
 )
 async def readyz(service: Service) -> Response:
     if service.stopping:
-        raise Refused(STOPPING, "the server is being stopped")
-    await asyncio.to_thread(service.store.check)
+        raise Refused(STOPPING, "the server is stopping")
+    await asyncio.to_thread(service.check)
     return json_response({"status": "ready"})
 
 
@@ -41,4 +42,4 @@ async def readyz(service: Service) -> Response:
 )
 async def metrics(service: Service) -> Response:
     text = await asyncio.to_thread(service.metrics.text)
-    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(text, media_type=MEDIA_TYPE)

@@ -1,4 +1,4 @@
-"""What the routes have in common: finding the service, checking ids, telling who asks, answering with JSON."""
+"""What the routes share: finding the service, checking ids, identifying clients, JSON responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request, Response
 from pydantic import BaseModel
 
 from incoref.server.commands import Command, encoded
-from incoref.server.events import answer_bytes
+from incoref.server.events import answer_of
 from incoref.server.middleware import problem_headers
 from incoref.server.problems import KINDS, STOPPING, Refused
 from incoref.server.service import SessionService
@@ -24,21 +24,21 @@ _ID = re.compile(r"[0-9a-f]{32}")
 EXAMPLE_ID = "00000000000000000000000000000000"
 
 
-# These wait for nothing, and are coroutines all the same: FastAPI does plain functions on other threads, and to go
-# there and back costs more than the rest of a request's way to the service.
+# These never wait, but are coroutines all the same: FastAPI runs plain functions on other threads, and going there
+# and back costs more than the rest of a request's way to the service.
 async def _service(request: Request) -> SessionService:
     service: SessionService = request.app.state.service
     return service
 
 
-async def checked_id(id: Annotated[str, Path(description="Of the session.", examples=[EXAMPLE_ID])]) -> str:
+async def checked_id(id: Annotated[str, Path(description="The session's id.", examples=[EXAMPLE_ID])]) -> str:
     if not _ID.fullmatch(id):
         raise missing(id)
     return id
 
 
 async def _viewed(
-    view: Annotated[str, Path(description="What sharing a session gave.", examples=[EXAMPLE_ID])],
+    view: Annotated[str, Path(description="The id that sharing the session returned.", examples=[EXAMPLE_ID])],
 ) -> str:
     if not _ID.fullmatch(view):
         raise missing(view)
@@ -46,7 +46,7 @@ async def _viewed(
 
 
 async def _owner(request: Request) -> str:
-    """Who asks, for the limit on sessions of one client; addresses are not kept."""
+    """Identifies the client for the limit on its sessions; addresses are not stored."""
     address = request.client.host if request.client else "local"
     return hashlib.blake2b(address.encode(), digest_size=8).hexdigest()
 
@@ -58,14 +58,14 @@ Owner = Annotated[str, Depends(_owner)]
 
 
 async def known(service: SessionService, id: str) -> None:
-    """Raises ``NoSession`` if there is none of this id; asks the store alone, whatever the workers do."""
+    """Raises ``NoSession`` if there is no such session; asks only the store, however busy the workers are."""
     if service.stopping:
-        raise Refused(STOPPING, "the server is being stopped; try again at once", retry_after=1)
+        raise Refused(STOPPING, "the server is stopping; try again at once", retry_after=1)
     await asyncio.to_thread(service.store.head, id)
 
 
 async def done(future: Future[T]) -> T:
-    """The result of what a service does, without holding up others."""
+    """The result of a future, without blocking others; if the caller is cancelled, so is the future."""
     return await asyncio.wrap_future(future)
 
 
@@ -79,17 +79,17 @@ def json_response(value: Any, status: int = 200) -> Response:
 
 async def performed(service: SessionService, id: str, command: Command, sequence: int | None) -> Response:
     record = await done(service.perform(id, command, sequence))
-    return Response(answer_bytes(record), media_type="application/json")
+    return json_response(answer_of(record))
 
 
 def answers(model: type[BaseModel], *refusals: int, status: int = 200, about: str = "Done.") -> dict[int | str, Any]:
-    """For the OpenAPI document: what is answered, and which refusals there may be beside those that all have."""
-    told: dict[int | str, Any] = {status: {"model": model, "description": about}}
-    return told | problems(*refusals)
+    """For the OpenAPI document: the response, and the errors besides those that all routes have."""
+    responses: dict[int | str, Any] = {status: {"model": model, "description": about}}
+    return responses | problems(*refusals)
 
 
 def described(status: int, about: str, *media_types: str) -> dict[int | str, Any]:
-    """For the OpenAPI document: an answer that is no JSON of ours."""
+    """For the OpenAPI document: a response that is not one of our JSON schemas."""
     content: dict[str, Any] = {"content": {kind: {} for kind in media_types}} if media_types else {}
     return {status: {"description": about, **content}}
 

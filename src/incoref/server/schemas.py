@@ -57,9 +57,9 @@ class Options(Request):
     """What a session can be told when it begins."""
 
     setting: Annotated[
-        str,
-        Field(pattern=r"^(sent-inc|part-inc|k=[1-9][0-9]?)$", description="Sentences that are read at once."),
-    ] = "sent-inc"
+        Annotated[str, Field(pattern=r"^(sent-inc|part-inc|k=[1-9][0-9]?)$")] | None,
+        Field(description="Sentences to read at once; if null, what the model was trained for."),
+    ] = None
     scheme: Annotated[str | None, Field(max_length=50, description="An annotation scheme that the model knows.")] = (
         None
     )
@@ -171,6 +171,35 @@ class MergeRequest(Request):
     sequence: Sequence = None
 
 
+class MentionPlace(Request):
+    """A mention, by its place in the session's text."""
+
+    start: Annotated[int, Field(ge=0, le=_MOST)]
+    end: Annotated[int, Field(ge=0, le=_MOST)]
+
+
+class DetachRequest(MentionPlace):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"start": 18, "end": 20}]})
+
+    sequence: Sequence = None
+
+
+class ReassignRequest(MentionPlace):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"start": 18, "end": 20, "entity": "2"}]})
+
+    entity: Name = Field(description="Id of the entity that is meant.")
+    sequence: Sequence = None
+
+
+class SplitRequest(Request):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"mentions": [{"start": 18, "end": 20}]}]})
+
+    mentions: Annotated[list[MentionPlace], Field(min_length=1, max_length=10_000)] = Field(
+        description="Those that are another entity."
+    )
+    sequence: Sequence = None
+
+
 class Utterance(Request):
     text: Text | None = None
     words: Annotated[list[Text] | None, Field(max_length=100_000)] = None
@@ -196,6 +225,32 @@ class ResolveRequest(Request):
     scheme: Annotated[str | None, Field(max_length=50)] = None
     genre: Annotated[str, Field(max_length=50)] = "unknown"
     runners_up: Annotated[int, Field(ge=0, le=20)] = 0
+
+
+class RecogniseRequest(Request):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"text": "Anna: I called Ben.\nCarl: Is he late?"}, {"text": '{"a": 1}'}]}
+    )
+
+    text: Text
+    name: Name = Field(default="text", description="What errors call it, such as the name of its file.")
+
+
+class ImportRequest(RecogniseRequest):
+    sequence: Sequence = None
+
+
+class RecognisedTurn(BaseModel):
+    text: str
+    speaker: str | None
+    id: str | None
+    time: str | None
+
+
+class Recognised(BaseModel):
+    format: str = Field(description="By its name in docs/formats.md; text if it is in none.")
+    about: str
+    turns: list[RecognisedTurn]
 
 
 class RunnerUp(BaseModel):

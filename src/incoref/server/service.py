@@ -1,8 +1,9 @@
-"""The sessions of a server: carried out in order, durable before they are answered, bounded in number, size and time.
+"""The sessions of a server: executed in order, durable before they are answered, bounded in number, size and time.
 
-A plain library without HTTP: methods give futures, refusals are ``Refused`` or ``NoSession``. Commands of one session
-come strictly one after the other, whichever thread or process they come from; different sessions go on in parallel on
-one pool of threads.
+A plain library without HTTP: methods return futures, and what is refused raises ``Refused`` or ``NoSession``.
+Commands of one session run strictly one after the other, whichever thread or process they come from; different
+sessions run in parallel on one thread pool. Long commands give way to other sessions between sentences, and stop
+when their future is cancelled or their time is up.
 """
 
 from __future__ import annotations
@@ -12,28 +13,49 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
+from incoref.options import UNKNOWN_GENRE
 from incoref.resolver import Resolver
-from incoref.server.commands import Command, Forget, encoded
-from incoref.server.keyed_executor import Lanes, QueueFull
+from incoref.server.commands import Command, Forget, Read, encoded
+from incoref.server.keyed_executor import KeyedExecutor, QueueFull
 from incoref.server.limits import Limits
-from incoref.server.livesession import LiveSession, brought_back, follow, head_of
+from incoref.server.livesession import LiveSession, Viewed, follow, head_of, load, load_archived
 from incoref.server.metrics import Metrics
-from incoref.server.problems import BUSY, FULL, SEQUENCE, STOPPING, TOO_LARGE, TOO_MANY_SESSIONS, Refused
+from incoref.server.problems import (
+    BUSY,
+    FULL,
+    OTHER_MODEL,
+    SEQUENCE,
+    STOPPING,
+    STORE,
+    TOO_LARGE,
+    TOO_MANY_SESSIONS,
+    TOO_SLOW,
+    Refused,
+)
 from incoref.server.store import NoSession, OutOfOrder, Record, Store, StoreFailed
+from incoref.session.eviction import DEFAULT_MAX_ENTITIES
 from incoref.session.session import Session
+from incoref.types import Document
 
 T = TypeVar("T")
 
 _ATTEMPTS = 20
 _FAR_BEHIND = 8
-"""So many records of another process are carried out again; from there on, a snapshot may be quicker."""
+"""Up to this many records of another process are executed again; beyond that, a snapshot may be quicker."""
 _FLUSH_RECORDS = 10
-"""A session with so many records since its snapshot gets another one before it leaves memory."""
+"""A session with this many records since its snapshot gets another one before it leaves memory."""
+_LONG = 5_000
+"""Sentences after which a session gets its snapshots at twice the distance, then at three times, and so on: a
+snapshot takes as long as the session is."""
+_SWEEP_SECONDS = 5.0
+_EXPIRE_SECONDS = 60.0
+_HEALTHY_SECONDS = 2.0
+"""How long a successful check of the store is good for."""
 
 
 class SessionService:
@@ -46,16 +68,15 @@ class SessionService:
         workers: int = 1,
         usual_workers: int | None = None,
         snapshot_every: int = 50,
-        metrics: Metrics | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.resolver, self.store, self.limits = resolver, store, limits or Limits()
-        self.metrics = metrics or Metrics()
-        self._clock = clock
-        self._lanes = Lanes(workers, self.limits.waiting, self.limits.session_waiting, usual_workers)
+        self.metrics = Metrics()
+        self._clock = clock or steady_clock()
+        self._executor = KeyedExecutor(workers, self.limits.waiting, self.limits.session_waiting, usual_workers)
         self._workers = workers
         self._snapshot_records, self._snapshot_sentences = snapshot_every, 6 * snapshot_every
-        self._held: OrderedDict[str, LiveSession] = OrderedDict()  # the one used longest ago first
+        self._held: OrderedDict[str, LiveSession] = OrderedDict()  # least recently used first
         self._held_bytes: dict[str, int] = {}
         self._bytes = 0
         self._lock = Lock()
@@ -63,7 +84,9 @@ class SessionService:
         self._streams = 0
         self._stopping = Event()
         self._seconds_each = 0.05
-        self._register_metrics()
+        self._healthy_until = 0.0
+        self._check_lock = Lock()
+        self._register_gauges()
         self._sweeper = Thread(target=self._sweep, name="incoref-sweeper", daemon=True)
         self._sweeper.start()
 
@@ -73,38 +96,67 @@ class SessionService:
 
     @property
     def waiting(self) -> int:
-        return self._lanes.waiting
+        return self._executor.waiting
 
     def create(self, owner: str, options: Mapping[str, Any] | None = None) -> Future[str]:
-        """A new session; gives its id, 128 random bits."""
+        """Create a session; returns its id, 128 random bits."""
+        return self._create(owner, self._bounded(options or {}))
+
+    def _create(self, owner: str, options: Mapping[str, Any]) -> Future[str]:
         id = secrets.token_hex(16)
 
-        def made() -> str:
+        def created() -> str:
             self._check_room_for(owner)
-            self.store.create(id, owner, head_of(self.resolver, dict(options or {})), self._clock())
+            self.store.create(id, owner, head_of(self.resolver, dict(options)), self._clock())
             return id
 
-        return self._submit(id, made)
+        return self._submit(id, created)
+
+    def _bounded(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options with a bound on entities, so that no sentence takes too long."""
+        limit, wanted = self.limits.entities, options.get("max_entities")
+        if options.get("eviction") == "none":
+            raise Refused(
+                FULL, "a session on a server has a bounded memory: choose another eviction policy than none"
+            )
+        if wanted is not None and wanted > limit:
+            raise Refused(FULL, f"max_entities is {wanted}; this server allows up to {limit}", limit=limit)
+        if wanted is None and (options.get("eviction") == "icoref" or limit < DEFAULT_MAX_ENTITIES):
+            return {**options, "max_entities": limit}
+        return dict(options)
 
     def perform(self, id: str, command: Command, sequence: int | None = None) -> Future[Record]:
-        """Carry out a command; the record, with its answer, is in the store when the future is done.
+        """Execute a command; the record, with its answer, is in the store when the future is done.
 
-        With a sequence number: higher than those before, or that of a command which is then not carried out again.
+        A sequence number must be higher than those before, or that of an earlier command, which is then not executed
+        again.
         """
         if command.size > self.limits.text:
             raise Refused(
                 TOO_LARGE,
-                f"{command.size} characters in one request; at most {self.limits.text} are taken: send them in parts",
+                f"{command.size} characters in one request; at most {self.limits.text} are allowed: send it in parts",
                 limit=self.limits.text,
             )
         return self._submit(id, lambda: self._perform(id, command, sequence))
 
-    def look(self, id: str, function: Callable[[LiveSession], T]) -> Future[T]:
-        """What a function says of a session after all that was asked of it before."""
-        return self._submit(id, lambda: function(self._current(id)))
+    def look(self, id: str, function: Callable[[Viewed], T]) -> Future[T]:
+        """The result of a function of a session, after everything that was asked of the session before.
+
+        A session that can't be continued can still be read.
+        """
+
+        def looked() -> T:
+            try:
+                return function(self._current(id))
+            except Refused as error:
+                if error.kind is not OTHER_MODEL:
+                    raise
+            return function(load_archived(self.store, id))
+
+        return self._submit(id, looked)
 
     def fork(self, id: str, owner: str) -> Future[str]:
-        """A session that starts from where this one is; gives its id."""
+        """Create a session that starts from the current state of this one; returns its id."""
         twin = secrets.token_hex(16)
 
         def copied() -> str:
@@ -114,19 +166,47 @@ class SessionService:
 
         return self._submit(id, copied)
 
+    def replay(self, id: str, owner: str) -> Future[str]:
+        """Create a session with the text of this one, read with the server's model; returns its id.
+
+        Its entities are new, and corrections are not repeated.
+        """
+        twin = secrets.token_hex(16)
+
+        def replayed() -> str:
+            self._check_room_for(owner)
+            archived = load_archived(self.store, id).session
+            document, options = archived.document("session"), archived.options
+            known = self.resolver.model.config.names
+            given = {
+                **asdict(options),
+                "scheme": options.scheme if options.scheme in known.schemes else None,
+                "genre": options.genre if options.genre in known.genres else UNKNOWN_GENRE,
+            }
+            self.store.create(twin, owner, head_of(self.resolver, given), self._clock())
+            try:
+                self._perform(twin, Read(_plain_json(document)), None)
+            except BaseException:
+                self.store.delete(twin)
+                raise
+            return twin
+
+        return self._submit(id, replayed)
+
     def delete(self, id: str) -> Future[bool]:
-        """Remove a session with all that is known of it."""
+        """Delete a session and everything known of it."""
 
         def deleted() -> bool:
             self._let_go(id)
-            found = self.store.delete(id)
+            existed = self.store.delete(id)
             self._tell(id)
-            return found
+            self._scrub("the session is deleted")
+            return existed
 
         return self._submit(id, deleted)
 
     def share(self, id: str, wanted: bool) -> Future[str | None]:
-        """The second id of a session, by which it can be looked at; it stays the same until it is taken away."""
+        """The second id of a session, for viewing it; it stays the same until it is revoked."""
 
         def shared() -> str | None:
             view = self.store.view(id)
@@ -136,37 +216,49 @@ class SessionService:
             elif not wanted and view is not None:
                 view = None
                 self.store.share(id, None)
+                self._tell(id)
             return view
 
         return self._submit(id, shared)
 
-    def run(self, work: Callable[[], T]) -> Future[T]:
-        """Something that belongs to no session, in its turn on the pool."""
-        return self._submit(secrets.token_hex(8), work)
+    def run(self, work: Callable[[Callable[[], None]], T]) -> Future[T]:
+        """Run something that belongs to no session; it gets the function to call between its steps."""
+        return self._submit(secrets.token_hex(8), lambda: work(self._time_limit()))
 
-    def listen(self, id: str, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call something, from any thread, when a session has a new record; gives what ends this."""
+    def check(self) -> None:
+        """Raises ``StoreFailed`` unless the store can be read and written."""
+        with self._check_lock:
+            if time.monotonic() >= self._healthy_until:
+                self.store.check()
+                self._healthy_until = time.monotonic() + _HEALTHY_SECONDS
+
+    def listen(self, id: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back, from any thread, when a session changes; returns a function that ends this."""
         with self._lock:
-            self._listeners.setdefault(id, set()).add(heard)
+            self._listeners.setdefault(id, set()).add(callback)
 
         def end() -> None:
             with self._lock:
                 others = self._listeners.get(id, set())
-                others.discard(heard)
+                others.discard(callback)
                 if not others:
                     self._listeners.pop(id, None)
 
         return end
 
     def check_streams(self) -> None:
-        """Raises a refusal unless there is room for one more connection that stays open."""
+        """Raises ``Refused`` unless one more connection may stay open."""
         if self._streams >= self.limits.streams:
-            self._refusals.add(reason="streams")
-            raise Refused(BUSY, f"{self.limits.streams} connections are open, which is the limit", retry_after=10)
+            self.metrics.refusals.labels("streams").inc()
+            raise Refused(
+                BUSY,
+                f"{self.limits.streams} event streams and WebSockets are open, which is the limit",
+                retry_after=10,
+            )
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
-        """A connection that stays open, as long as there is room for it."""
+        """Count a connection that stays open."""
         self.check_streams()
         with self._lock:
             self._streams += 1
@@ -177,32 +269,37 @@ class SessionService:
                 self._streams -= 1
 
     def stop_taking(self) -> None:
-        """From now on, everything new is refused."""
+        """Refuse everything from now on."""
         self._stopping.set()
         with self._lock:
             followed = list(self._listeners)
         self._tell(*followed)
 
     def drained(self, timeout: float | None = None) -> bool:
-        """Wait until nothing waits or runs; whether that happened in time."""
-        return self._lanes.drained(timeout)
+        """Wait until nothing waits or runs; returns whether that happened in time."""
+        return self._executor.drained(timeout)
 
     def stop(self, timeout: float = 30) -> bool:
-        """End what has been taken, put states into the store and close it; whether all was done in time."""
+        """Finish what was accepted, store the sessions' states and close the store; returns whether all was done.
+
+        Every session that changed gets a snapshot: from there it can be continued by a later version that would read
+        its text differently.
+        """
         self.stop_taking()
         until = time.monotonic() + timeout
-        done = self._lanes.drained(timeout)
+        done = self._executor.drained(timeout)
         for id, live in list(self._held.items()):
-            if done and live.records_since >= _FLUSH_RECORDS and time.monotonic() < until:
-                live.snapshot(self.store, id)
-        self._lanes.close()
+            if done and live.records_since and time.monotonic() < until:
+                with suppress(StoreFailed, NoSession):  # the log has it all
+                    live.snapshot(self.store, id)
+        self._executor.close()
         self._sweeper.join()
         self.store.close()
         return done
 
-    def _submit(self, lane: str, work: Callable[[], T], *, must: bool = False) -> Future[T]:
+    def _submit(self, key: str, work: Callable[[], T], *, must: bool = False) -> Future[T]:
         if self.stopping and not must:
-            raise Refused(STOPPING, "the server is being stopped; try again at once", retry_after=1)
+            raise Refused(STOPPING, "the server is stopping; try again at once", retry_after=1)
 
         def timed() -> T:
             started = time.perf_counter()
@@ -212,22 +309,22 @@ class SessionService:
                 self._seconds_each += 0.05 * (time.perf_counter() - started - self._seconds_each)
 
         try:
-            return self._lanes.submit(lane, timed, bounded=not must)
+            return self._executor.submit(key, timed, bounded=not must)
         except QueueFull as error:
-            ahead = error.waiting * self._seconds_each / (1 if error.of_lane else self._workers)
-            self._refusals.add(reason="queue")
+            ahead = error.waiting * self._seconds_each / (1 if error.of_key else self._workers)
+            self.metrics.refusals.labels("queue").inc()
             raise Refused(BUSY, str(error), retry_after=max(1, round(ahead))) from error
 
     def _check_room_for(self, owner: str) -> None:
-        for limit, found, whose in (
+        for limit, count, whose in (
             (self.limits.sessions, self.store.count(), "the server has"),
             (self.limits.client_sessions, self.store.count(owner), "you have"),
         ):
-            if found >= limit:
-                self._refusals.add(reason="sessions")
+            if count >= limit:
+                self.metrics.refusals.labels("sessions").inc()
                 raise Refused(
                     TOO_MANY_SESSIONS,
-                    f"{whose} {found} sessions, and {limit} is the limit: delete some",
+                    f"{whose} {count} sessions, and {limit} is the limit: delete some",
                     retry_after=60,
                     limit=limit,
                 )
@@ -240,81 +337,156 @@ class SessionService:
             self._check_room_in(live, command)
             twin = live.session.fork()
             started = time.perf_counter()
+            twin.between_steps = self._time_limit()
             answer = command.apply(twin)
+            twin.between_steps = None
             self._check_sentences(command, twin.sentences)
-            record = Record(live.number + 1, sequence, command.encode(), encoded(answer))
-            self._reading.add(time.perf_counter() - started)
+            state, known = None, live.session
+            if isinstance(command, Forget):  # what it changed is lost with the log: its record has all that is left
+                state, known = live.state_after(command, sequence, twin), twin.blank()
+            effect = encoded(twin.changes_since(known))
+            record = Record(live.number + 1, sequence, command.encode(), encoded(answer), effect)
+            self.metrics.command_seconds.observe(time.perf_counter() - started)
             try:
-                with self._lanes.elsewhere():
-                    self.store.append(id, record, self._clock())
-            except OutOfOrder:  # another process was quicker: go on from what it did
+                with self._executor.elsewhere():
+                    self._append(id, record, state)
+            except OutOfOrder:  # another process was quicker: continue from what it did
                 continue
             before = live.session
             live.follow(record, command, twin)
             self._account(before, twin, answer)
-            self._after(id, live, command)
+            self._after(id, live)
+            if isinstance(command, Forget):
+                self._scrub("the entity is forgotten")
             return record
-        self._refusals.add(reason="contention")
-        raise Refused(BUSY, "other servers are writing to this session all the time", retry_after=1)
+        self.metrics.refusals.labels("contention").inc()
+        raise Refused(BUSY, "other servers keep writing to this session", retry_after=1)
 
-    def _after(self, id: str, live: LiveSession, command: Command) -> None:
+    def _append(self, id: str, record: Record, state: bytes | None) -> None:
+        try:
+            self.store.append(id, record, self._clock(), state)
+        except StoreFailed:
+            self._healthy_until = 0.0
+            raise
+
+    def _after(self, id: str, live: LiveSession) -> None:
         """What follows when a command is in the store."""
         live.touched = self._clock()
-        if isinstance(command, Forget):
-            live.purge(self.store, id)
-        elif live.records_since >= self._snapshot_records or live.sentences_since >= self._snapshot_sentences:
-            self._submit(id, partial(live.snapshot, self.store, id), must=True)
+        times = 1 + live.session.sentences // _LONG
+        if (
+            live.records_since >= times * self._snapshot_records
+            or live.sentences_since >= times * self._snapshot_sentences
+        ):
+            self._submit_snapshot(id, live)
         self._hold(id, live)
         self._tell(id)
 
+    def _submit_snapshot(self, id: str, live: LiveSession) -> None:
+        def put() -> None:
+            with suppress(StoreFailed, NoSession):  # the log has it all; readyz tells that the store fails
+                live.snapshot(self.store, id)
+
+        self._submit(id, put, must=True)
+
+    def _scrub(self, done: str) -> None:
+        """Remove from the store's files what was just deleted."""
+        try:
+            with self._executor.elsewhere():
+                self.store.scrub()
+        except StoreFailed as error:
+            raise Refused(
+                STORE,
+                f"{done}, but the store's files still hold its words; the server keeps trying to remove them, "
+                "and so does this request, sent again with its sequence number",
+                retry_after=1,
+                changed="yes",
+            ) from error
+
+    def _time_limit(self) -> Callable[[], None]:
+        """To be called between the steps of a request: gives way to others, and raises when the time is up."""
+        limit = self.limits.seconds
+        before = self._executor.give_way()
+
+        def between() -> None:
+            if self._executor.give_way() - before > limit:
+                self.metrics.refusals.labels("time").inc()
+                raise Refused(
+                    TOO_SLOW,
+                    f"reading this takes more than {limit} seconds; nothing was changed: send it in parts",
+                    limit=limit,
+                )
+
+        return between
+
+    def _give_way(self) -> None:
+        self._executor.give_way()
+
     def _repeated(self, id: str, command: Command, sequence: int, last: int) -> Record:
-        """The record of a command that has been carried out."""
+        """The record of a command that was executed before."""
         record = self.store.with_sequence(id, sequence)
         if record is None:
             raise Refused(
-                SEQUENCE, f"no answer to {sequence} is kept, and {last} has come since: go on after it", last=last
+                SEQUENCE,
+                f"the answer to {sequence} is no longer stored, and {last} has followed: continue after it",
+                last=last,
             )
         if record.command != command.encode():
-            raise Refused(SEQUENCE, f"{sequence} was something else: go on after {last}, the last number", last=last)
+            raise Refused(SEQUENCE, f"{sequence} was a different request: continue after {last}", last=last)
+        if isinstance(command, Forget):
+            self._scrub("the entity is forgotten")
         return record
 
     def _check_room_in(self, live: LiveSession, command: Command) -> None:
-        """Before it is read: a session that is full takes no more text."""
+        """Before it is executed: a full session takes nothing more, except that entities can be forgotten."""
         if command.size and live.characters + command.size > self.limits.session_text:
             raise _full("characters", self.limits.session_text)
+        if live.introduced + command.introduces > self.limits.participants:
+            raise _full("introduced participants", self.limits.participants)
+        if live.number >= self.limits.session_changes and not isinstance(command, Forget):
+            raise _full("changes", self.limits.session_changes)
         self._check_sentences(command, live.session.sentences + 1)
 
     def _check_sentences(self, command: Command, sentences: int) -> None:
-        if command.size and sentences > self.limits.session_sentences:
+        if command.undoable and sentences > self.limits.session_sentences:
             raise _full("sentences", self.limits.session_sentences)
 
     def _current(self, id: str) -> LiveSession:
-        """The session as the store has it now. Only called in the session's lane."""
+        """The session as the store has it now. Only called by tasks with the session's key."""
         with self._lock:
             live = self._held.get(id)
         try:
             if live is None:
-                live = brought_back(self.resolver, self.store, id)
-                self._loads.add()
+                live = self._load(id)
             else:
-                missed = self.store.records(id, live.number)
-                if len(missed) > _FAR_BEHIND or any(record.number > live.number + 1 for record in missed[:1]):
-                    live = brought_back(self.resolver, self.store, id)
+                missed = self.store.records(id, live.number, _FAR_BEHIND + 1)
+                gap = any(record.number > live.number + 1 for record in missed[:1])
+                commands = [Command.decode(record.command) for record in missed]
+                if len(missed) > _FAR_BEHIND or gap or any(isinstance(command, Forget) for command in commands):
+                    live = self._load(id)
                 else:
-                    for record in missed:
-                        follow(live, record, Command.decode(record.command))
-        except NoSession:
+                    for record, command in zip(missed, commands, strict=True):
+                        follow(live, record, command, self._give_way)
+        except (NoSession, Refused):
             self._let_go(id)
             raise
-        now = self._clock()
-        if now - live.touched > self.limits.idle / 20:
-            self.store.touch(id, now)
-            live.touched = now
+        self._touch(id, live)
         self._hold(id, live)
         return live
 
+    def _load(self, id: str) -> LiveSession:
+        self.metrics.loads.inc()
+        return load(self.resolver, self.store, id, self._give_way)
+
+    def _touch(self, id: str, live: LiveSession) -> None:
+        """Note that a session is in use, now and then; reading works even if that can't be written."""
+        now = self._clock()
+        if abs(now - live.touched) > self.limits.idle / 20:
+            with suppress(StoreFailed):
+                self.store.touch(id, now)
+                live.touched = now
+
     def _hold(self, id: str, live: LiveSession) -> None:
-        """Keep a session ready; those used longest ago are let go when there is too little memory for all."""
+        """Keep a session in memory; the least recently used ones make room if there is too little."""
         gone = []
         size = live.session.nbytes
         with self._lock:
@@ -327,9 +499,9 @@ class SessionService:
                 self._bytes -= self._held_bytes.pop(oldest)
                 gone.append((oldest, let_go))
         for oldest, let_go in gone:
-            self._evictions.add(what="session from memory")
+            self.metrics.evictions.labels("session from memory").inc()
             if let_go.records_since >= _FLUSH_RECORDS:
-                self._submit(oldest, partial(let_go.snapshot, self.store, oldest), must=True)
+                self._submit_snapshot(oldest, let_go)
 
     def _let_go(self, id: str) -> None:
         with self._lock:
@@ -337,55 +509,61 @@ class SessionService:
             self._bytes -= self._held_bytes.pop(id, 0)
 
     def _sweep(self) -> None:
-        """Delete sessions that nobody has used for long, now and then."""
-        while not self._stopping.wait(min(60.0, self.limits.idle / 4)):
+        """From time to time, delete expired sessions and scrub what was deleted."""
+        pause = min(_SWEEP_SECONDS, self.limits.idle / 4)
+        expiring = 0.0
+        while not self._stopping.wait(pause):
             try:
-                self.expire()
+                if time.monotonic() >= expiring:
+                    expiring = time.monotonic() + min(_EXPIRE_SECONDS, self.limits.idle / 4)
+                    self.expire()
+                self.store.scrub()
             except StoreFailed:  # it may be back next time; whoever asks for a session is told
-                self._refusals.add(reason="store")
+                self.metrics.refusals.labels("store").inc()
 
     def expire(self) -> int:
-        """Delete the sessions that nobody has used for long; gives how many."""
+        """Delete the sessions that nobody has used for long; returns how many."""
         before = self._clock() - self.limits.idle
-        gone = self.store.expire(before)
+        count = self.store.expire(before)
         with self._lock:
             old = [id for id, live in self._held.items() if live.touched < before]
         for id in old:
             self._let_go(id)
         self._tell(*old)
-        self._evictions.add(gone, what="idle session")
-        return gone
+        self.metrics.evictions.labels("idle session").inc(count)
+        return count
 
     def _tell(self, *ids: str) -> None:
-        """Sessions have changed."""
+        """Tell those who listen that sessions have changed."""
         with self._lock:
-            listeners = [heard for id in ids for heard in self._listeners.get(id, ())]
-        for heard in listeners:
-            heard()
+            callbacks = [callback for id in ids for callback in self._listeners.get(id, ())]
+        for callback in callbacks:
+            callback()
 
     def _account(self, before: Session, after: Session, answer: Mapping[str, Any]) -> None:
         updates = answer.get("updates", ())
-        self._sentences.add(len(updates))
-        self._tokens.add(max(0, after.tokens - before.tokens))
-        self._evictions.add(sum(len(update.get("evicted", ())) for update in updates), what="entity")
+        self.metrics.sentences.inc(len(updates))
+        self.metrics.tokens.inc(max(0, after.tokens - before.tokens))
+        self.metrics.evictions.labels("entity").inc(sum(len(update.get("evicted", ())) for update in updates))
 
-    def _register_metrics(self) -> None:
-        metrics = self.metrics
-        self._sentences = metrics.counter("incoref_sentences_total", "Sentences that were read.")
-        self._tokens = metrics.counter("incoref_tokens_total", "Words that were read.")
-        self._evictions = metrics.counter(
-            "incoref_evictions_total", "Entities forgotten by sessions, sessions let go from memory or expired."
-        )
-        self._loads = metrics.counter("incoref_session_loads_total", "Sessions brought back from the store.")
-        self._refusals = metrics.counter("incoref_refusals_total", "Requests refused because there was no room.")
-        self._reading = metrics.histogram(
-            "incoref_command_seconds", "What carrying out a command took, without waiting."
-        )
-        metrics.gauge("incoref_sessions", "Sessions in the store.", lambda: self.store.count())
-        metrics.gauge("incoref_sessions_in_memory", "Sessions held ready.", lambda: len(self._held))
-        metrics.gauge("incoref_streams", "Events and WebSockets that are open.", lambda: self._streams)
-        metrics.gauge("incoref_waiting", "Requests that wait for a worker.", lambda: self._lanes.waiting)
+    def _register_gauges(self) -> None:
+        gauge = self.metrics.gauge
+        gauge("incoref_sessions", "Sessions in the store.", lambda: self.store.count())
+        gauge("incoref_sessions_in_memory", "Sessions in memory.", lambda: len(self._held))
+        gauge("incoref_streams", "Open event streams and WebSockets.", lambda: self._streams)
+        gauge("incoref_waiting", "Requests waiting for a worker.", lambda: self._executor.waiting)
+
+
+def steady_clock() -> Callable[[], float]:
+    """The time of day by the clock as it is now; that it is set later, by hours or years, makes no session old."""
+    begun = time.time() - time.monotonic()
+    return lambda: begun + time.monotonic()
 
 
 def _full(what: str, limit: int) -> Refused:
-    return Refused(FULL, f"a session takes at most {limit} {what}: begin a new one", limit=limit)
+    return Refused(FULL, f"a session has at most {limit} {what}: start a new one", limit=limit)
+
+
+def _plain_json(document: Document) -> dict[str, Any]:
+    """A document as JSON without its entities."""
+    return {**replace(document, entities=()).to_json()}

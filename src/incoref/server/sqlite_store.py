@@ -1,7 +1,11 @@
-"""Sessions in one SQLite file, with a write-ahead log: the store of a single server.
+"""Sessions in one SQLite file with a write-ahead log: the store for a single server.
 
-Every append is on the disk when it returns (``synchronous=FULL``). Writers take turns on one connection, and what
-waits to be appended meanwhile is written at once; readers use another connection, which never waits for them.
+Every append is on disk when it returns (``synchronous=FULL``). Writers take turns on one connection, and appends
+that are waiting are written in one transaction; readers use another connection and never wait for writers.
+
+Deleted content is overwritten in the database (``secure_delete``); ``scrub`` then truncates the write-ahead log,
+which would otherwise hold it until a clean stop. Opening the file does the same, in case the last process was
+killed.
 """
 
 from __future__ import annotations
@@ -18,7 +22,14 @@ from typing import Any
 from incoref.errors import IncorefError
 from incoref.server.store import OutOfOrder, Record, StoreFailed, missing
 
-_VERSION = 1
+_VERSION = 2
+_SCRUB_MILLISECONDS = 2_000
+"""How long ``scrub`` waits for readers in other processes."""
+_BUSY_SECONDS = 30
+_PROBE_BYTES = 65_536
+"""What ``check`` writes: more than a full disk has left in the pages of the log."""
+_NOT_COMMITTED = frozenset({"SQLITE_FULL", "SQLITE_BUSY", "SQLITE_READONLY", "SQLITE_IOERR_WRITE"})
+"""Errors of a commit after which nothing is stored for certain."""
 _SCHEMA = """
 CREATE TABLE sessions (
     key INTEGER PRIMARY KEY,
@@ -37,6 +48,7 @@ CREATE TABLE records (
     sequence INTEGER,
     command BLOB NOT NULL,
     answer BLOB NOT NULL,
+    effect BLOB NOT NULL DEFAULT x'',
     PRIMARY KEY (session, number)
 ) WITHOUT ROWID;
 CREATE INDEX records_by_sequence ON records (session, sequence) WHERE sequence IS NOT NULL;
@@ -46,7 +58,15 @@ CREATE TABLE snapshots (
     data BLOB NOT NULL,
     PRIMARY KEY (session, number)
 );
+CREATE TABLE probe (data BLOB NOT NULL);
 """
+_UPGRADES = {
+    1: """
+ALTER TABLE records ADD COLUMN effect BLOB NOT NULL DEFAULT x'';
+CREATE TABLE probe (data BLOB NOT NULL);
+""",
+}
+"""How to get from a version to the next."""
 
 
 class SqliteStore:
@@ -54,12 +74,14 @@ class SqliteStore:
         self._path = str(path)
         self._write_lock, self._read_lock, self._waiting_lock = Lock(), Lock(), Lock()
         self._waiting: list[_Append] = []
+        self._must_scrub = True
         try:
-            # What people say is nobody else's business: the file is its owner's alone, and so are those beside it.
+            # Only the owner may read what people said; SQLite gives the files beside this one the same mode.
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             self._writer = self._connected()
             self._prepare()
             self._reader = self._connected()
+            self._truncate_log()
         except (sqlite3.Error, OSError) as error:
             raise StoreFailed(f"{self._path}: SQLite can't use this file: {error}") from error
 
@@ -70,16 +92,17 @@ class SqliteStore:
     def head(self, id: str) -> bytes:
         return bytes(self._session("head", id))
 
-    def append(self, id: str, record: Record, now: float) -> None:
-        mine = _Append(id, record, now)
+    def append(self, id: str, record: Record, now: float, state: bytes | None = None) -> None:
+        mine = _Append(id, record, now, state)
         with self._waiting_lock:
             self._waiting.append(mine)
-        # Whoever comes first writes for all who wait: one flush of the disk is enough for them.
+        # Whoever comes first writes for all who wait: they share one flush of the disk.
         with self._write_lock:
             if not mine.done:
                 with self._waiting_lock:
                     batch, self._waiting = self._waiting, []
                 self._append_all(batch)
+            self._must_scrub |= state is not None
         if mine.error is not None:
             raise mine.error
 
@@ -97,25 +120,33 @@ class SqliteStore:
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
         key = self._session("key", id)
         rows = self._read(
-            "SELECT number, sequence, command, answer FROM records WHERE session = ? AND number > ? "
+            "SELECT number, sequence, command, answer, effect FROM records WHERE session = ? AND number > ? "
             "ORDER BY number LIMIT ?",
             (key, after, -1 if most is None else most),
         )
         return [Record(*row) for row in rows]
 
+    def last(self, id: str) -> int:
+        return int(self._session("last", id))
+
     def with_sequence(self, id: str, sequence: int) -> Record | None:
         key = self._session("key", id)
         rows = self._read(
-            "SELECT number, sequence, command, answer FROM records WHERE session = ? AND sequence = ?",
+            "SELECT number, sequence, command, answer, effect FROM records WHERE session = ? AND sequence = ?",
             (key, sequence),
         )
         return Record(*rows[0]) if rows else None
 
-    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> None:
+    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> bool:
         with self._writing() as db:
             key = _key(db, id)
+            newer = db.execute("SELECT 1 FROM snapshots WHERE session = ? AND number >= ?", (key, number)).fetchone()
+            first = db.execute("SELECT min(number) FROM records WHERE session = ?", (key,)).fetchone()[0] or 1
+            if newer is not None or number < first:
+                return False
             db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (key, number, data))
             db.execute("DELETE FROM snapshots WHERE session = ? AND number < ?", (key, oldest))
+            return True
 
     def snapshots(self, id: str) -> list[int]:
         key = self._session("key", id)
@@ -124,12 +155,6 @@ class SqliteStore:
     def snapshot(self, id: str, number: int) -> bytes:
         key = self._session("key", id)
         return bytes(self._read("SELECT data FROM snapshots WHERE session = ? AND number = ?", (key, number))[0][0])
-
-    def drop(self, id: str, until: int) -> None:
-        with self._writing() as db:
-            key = _key(db, id)
-            db.execute("DELETE FROM records WHERE session = ? AND number <= ?", (key, until))
-            db.execute("DELETE FROM snapshots WHERE session = ? AND number < ?", (key, until))
 
     def copy(self, id: str, twin: str, owner: str, now: float) -> None:
         with self._writing() as db:
@@ -140,14 +165,35 @@ class SqliteStore:
                 (twin, owner, now, key),
             ).fetchone()[0]
             db.execute(
-                "INSERT INTO records SELECT ?, number, sequence, command, answer FROM records WHERE session = ?",
+                "INSERT INTO records "
+                "SELECT ?, number, sequence, command, answer, effect FROM records WHERE session = ?",
                 (made, key),
             )
             db.execute("INSERT INTO snapshots SELECT ?, number, data FROM snapshots WHERE session = ?", (made, key))
 
     def delete(self, id: str) -> bool:
-        with self._writing() as db:
+        with self._writing(erases=True) as db:
             return db.execute("DELETE FROM sessions WHERE id = ?", (id,)).rowcount > 0
+
+    def scrub(self) -> None:
+        if not self._must_scrub:
+            return
+        with self._write_lock:
+            try:
+                self._truncate_log()
+            except sqlite3.Error as error:
+                raise StoreFailed(f"{self._path}: SQLite can't clear its log: {error}") from error
+        if self._must_scrub:
+            raise StoreFailed(f"{self._path}-wal: SQLite can't clear its log while another process is reading it")
+
+    def _truncate_log(self) -> None:
+        """Move the log into the database and cut it to nothing, unless readers elsewhere prevent it."""
+        self._writer.execute(f"PRAGMA busy_timeout={_SCRUB_MILLISECONDS}")
+        try:
+            busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            self._must_scrub = bool(busy)
+        finally:
+            self._writer.execute(f"PRAGMA busy_timeout={1000 * _BUSY_SECONDS}")
 
     def touch(self, id: str, now: float) -> None:
         with self._writing() as db:
@@ -155,7 +201,9 @@ class SqliteStore:
                 raise missing(id)
 
     def expire(self, before: float) -> int:
-        with self._writing() as db:
+        if not self._read("SELECT 1 FROM sessions WHERE used < ? LIMIT 1", (before,)):
+            return 0
+        with self._writing(erases=True) as db:
             return int(db.execute("DELETE FROM sessions WHERE used < ?", (before,)).rowcount)
 
     def count(self, owner: str | None = None) -> int:
@@ -178,7 +226,9 @@ class SqliteStore:
         return str(rows[0][0])
 
     def check(self) -> None:
-        self.count("")
+        with self._writing() as db:
+            db.execute("DELETE FROM probe")
+            db.execute("INSERT INTO probe VALUES (zeroblob(?))", (_PROBE_BYTES,))
 
     def close(self) -> None:
         with self._write_lock, self._read_lock:
@@ -186,7 +236,7 @@ class SqliteStore:
             self._writer.close()
 
     def _connected(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=30, isolation_level=None, check_same_thread=False)
+        db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
             db.execute(f"PRAGMA {pragma}").fetchone()
         return db
@@ -198,10 +248,12 @@ class SqliteStore:
                 raise IncorefError(
                     f"{self._path}: written in format {version}, this incoref reads up to {_VERSION}: upgrade it"
                 )
-            if version == 0:
-                for statement in filter(str.strip, _SCHEMA.split(";")):
+            if version == _VERSION:
+                return
+            for script in [_SCHEMA] if version == 0 else [_UPGRADES[old] for old in range(version, _VERSION)]:
+                for statement in filter(str.strip, script.split(";")):
                     db.execute(statement)
-                db.execute(f"PRAGMA user_version={_VERSION}")
+            db.execute(f"PRAGMA user_version={_VERSION}")
 
     def _session(self, column: str, id: str) -> Any:
         rows = self._read(f"SELECT {column} FROM sessions WHERE id = ?", (id,))
@@ -217,13 +269,16 @@ class SqliteStore:
             raise StoreFailed(f"{self._path}: SQLite can't read: {error}") from error
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._write_lock, self._transaction() as db:
-            yield db
+    def _writing(self, *, erases: bool = False) -> Iterator[sqlite3.Connection]:
+        with self._write_lock:
+            with self._transaction() as db:
+                yield db
+            self._must_scrub |= erases
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All of it or nothing, on the disk when it ends; for whoever holds the lock."""
+        """All or nothing, on disk when it ends; for whoever holds the lock."""
+        committing = False
         try:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -231,34 +286,42 @@ class SqliteStore:
             except BaseException:
                 self._writer.execute("ROLLBACK")
                 raise
+            committing = True
             self._writer.execute("COMMIT")
         except sqlite3.Error as error:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
-            raise StoreFailed(f"{self._path}: SQLite can't write: {error}") from error
+            unsure = committing and getattr(error, "sqlite_errorname", "") not in _NOT_COMMITTED
+            raise StoreFailed(f"{self._path}: SQLite can't write: {error}", may_have_changed=unsure) from error
 
 
 @dataclass(slots=True)
 class _Append:
-    """A record that waits to be written, and what became of it."""
+    """A record that is waiting to be written, and the outcome."""
 
     id: str
     record: Record
     now: float
+    state: bytes | None = None
     done: bool = False
     error: Exception | None = None
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Into the current transaction; a record that can't be written there leaves it as it was."""
+        """Write it in the current transaction; a record that can't be written leaves the transaction unchanged."""
         record = self.record
         moved = db.execute(
             "UPDATE sessions SET last = ?, used = max(used, ?) WHERE id = ? AND last = ? RETURNING key",
             (record.number, self.now, self.id, record.number - 1),
         ).fetchone()
         if moved is not None:
+            key = moved[0]
+            if self.state is not None:
+                db.execute("DELETE FROM records WHERE session = ?", (key,))
+                db.execute("DELETE FROM snapshots WHERE session = ?", (key,))
+                db.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (key, record.number, self.state))
             db.execute(
-                "INSERT INTO records VALUES (?, ?, ?, ?, ?)",
-                (moved[0], record.number, record.sequence, record.command, record.answer),
+                "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
+                (key, record.number, record.sequence, record.command, record.answer, record.effect),
             )
             return
         last = db.execute("SELECT last FROM sessions WHERE id = ?", (self.id,)).fetchone()

@@ -1,7 +1,7 @@
-"""What a server keeps of its sessions: for each an append-only log of commands and answers, with some snapshots.
+"""What a server keeps of its sessions: for each, an append-only log of commands and answers, and some snapshots.
 
-The values, and the protocol that every store follows. A store knows nothing about coreference: heads, commands,
-answers and snapshots are bytes. The caller tells the time.
+Defines the values and the protocol that every store implements. A store is independent of coreference: heads,
+commands, answers and snapshots are bytes. The caller supplies the time.
 """
 
 from __future__ import annotations
@@ -14,75 +14,92 @@ from incoref.errors import IncorefError
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One command that was carried out, with the answer that was given."""
+    """A command that was executed, and the answer it got."""
 
     number: int
-    """Its place in the session's log, from 1."""
+    """Position in the session's log, from 1."""
     sequence: int | None
-    """The number that the client gave it."""
+    """The client's number for the command."""
     command: bytes
     answer: bytes
+    effect: bytes = b""
+    """What the command changed in the transcript, readable without a model; if it erased the log, the transcript."""
 
 
 class NoSession(IncorefError):
-    """The store has no session of this id: it never had, or it was deleted or has expired."""
+    """The store has no session with this id: it was deleted, has expired, or never existed."""
 
 
 class StoreFailed(IncorefError):
-    """The store can't be used: a full disk, a connection that broke."""
+    """The store can't be used: the disk is full, the connection broke."""
+
+    def __init__(self, message: str, *, may_have_changed: bool = False) -> None:
+        super().__init__(message)
+        self.may_have_changed = may_have_changed
+        """Whether the change may be stored all the same: the store was asked, but its reply was lost."""
 
 
 class OutOfOrder(IncorefError):
-    """A record is not the next one of its log: another process has written meanwhile."""
+    """A record is not the next one in its log: another process has written in the meantime."""
 
 
 class Store(Protocol):
-    """Where sessions live. Methods that name a session raise ``NoSession`` if it is not there, except where told.
+    """Where sessions live. Methods that take a session's id raise ``NoSession`` if it doesn't exist.
 
-    When a method that writes returns, what it wrote survives the process. Any number of threads may call.
+    What a method has written when it returns survives the process. Methods may be called from any thread.
     """
 
     def create(self, id: str, owner: str, head: bytes, now: float) -> None:
-        """A session with an empty log. ``head`` is what must be known to begin it."""
+        """Create a session with an empty log. ``head`` is what is needed to start it."""
 
     def head(self, id: str) -> bytes: ...
 
-    def append(self, id: str, record: Record, now: float) -> None:
-        """Add a record; raises ``OutOfOrder`` unless it is the next one."""
+    def append(self, id: str, record: Record, now: float, state: bytes | None = None) -> None:
+        """Append a record; raises ``OutOfOrder`` unless it is the next one.
+
+        With ``state``, the snapshot after the record, the same step erases all earlier records and snapshots.
+        """
 
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
-        """Records with higher numbers, oldest first; those that were dropped are missing."""
+        """Records with higher numbers, oldest first; erased ones are missing."""
+
+    def last(self, id: str) -> int:
+        """The number of the latest record; 0 if there is none."""
 
     def with_sequence(self, id: str, sequence: int) -> Record | None: ...
 
-    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> None:
-        """Keep the state after a record; snapshots before ``oldest`` are not needed any more."""
+    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> bool:
+        """Store the state after a record, and delete snapshots older than ``oldest``.
+
+        A snapshot from before something was erased, or no newer than another snapshot, is ignored; returns whether it
+        was stored.
+        """
 
     def snapshots(self, id: str) -> list[int]:
         """Their numbers, oldest first."""
 
     def snapshot(self, id: str, number: int) -> bytes: ...
 
-    def drop(self, id: str, until: int) -> None:
-        """Erase the records up to this one and the snapshots before it; numbering goes on."""
-
     def copy(self, id: str, twin: str, owner: str, now: float) -> None:
-        """Another session with the same head, log and snapshots."""
+        """Create another session with the same head, log and snapshots."""
 
     def delete(self, id: str) -> bool:
-        """Whether it was there."""
+        """Delete a session; returns whether it existed."""
+
+    def scrub(self) -> None:
+        """Remove from the store's files what was deleted or erased; cheap if there is nothing to remove."""
 
     def touch(self, id: str, now: float) -> None:
-        """The session is in use."""
+        """Note that the session is in use."""
 
     def expire(self, before: float) -> int:
-        """Delete the sessions that were last used before this time; gives how many."""
+        """Delete the sessions last used before this time; returns how many."""
 
     def count(self, owner: str | None = None) -> int:
-        """Sessions of an owner, or of all."""
+        """How many sessions an owner has, or all owners together."""
 
     def share(self, id: str, view: str | None) -> None:
-        """Give the session a second id, by which it can be looked at; none takes it away."""
+        """Give the session a second id that only allows viewing; ``None`` revokes it."""
 
     def view(self, id: str) -> str | None: ...
 
@@ -90,11 +107,11 @@ class Store(Protocol):
         """The session that has this second id."""
 
     def check(self) -> None:
-        """Raises ``StoreFailed`` if the store can't be reached."""
+        """Raises ``StoreFailed`` unless the store can be read and written."""
 
     def close(self) -> None: ...
 
 
 def missing(id: str) -> NoSession:
-    """The same words from every store. The id is a secret and stays out of them."""
-    return NoSession(f"no such session (its id has {len(id)} characters): it was deleted, has expired, or never was")
+    """The same error from every store. The id is a secret, so the message leaves it out."""
+    return NoSession(f"no such session (its id has {len(id)} characters): deleted, expired, or never created")

@@ -1,55 +1,67 @@
-"""What can be read of a session: its state, and how the decision on a mention came about. Changes nothing."""
+"""Read-only views of a session: its state, and how the decision on a mention came about."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Set
 from dataclasses import asdict, replace
 from typing import Any
 
 from incoref.outputs.formats import OutputFormat
 from incoref.outputs.rendering import rendered
-from incoref.server.livesession import LiveSession
-from incoref.server.problems import NOT_FOUND, Refused
+from incoref.server.livesession import ArchivedView, Viewed
+from incoref.server.problems import NOT_FOUND, OTHER_MODEL, Refused
 from incoref.server.store import Record
 from incoref.session.resolved_text import resolved_text
-from incoref.types import Document
+from incoref.session.state import Part
+from incoref.session.transcript import Line
+from incoref.types import Entity
 
 Json = dict[str, Any]
 
 
-def session_view(live: LiveSession, since: int = 0) -> Json:
-    """What whoever may look at a session gets to see: all that is kept, or what came from one sentence on."""
-    session = live.session
-    document = session.document()
-    shift, first = session.text_start, session.sentences - len(document.sentences)
-    before = document.sentences[: max(0, since - first)]
-    place = before[-1].end if before else 0
-    entities = [
-        (entity, tuple(mention for mention in entity.mentions if mention.sentence >= since))
-        for entity in session.entities
-    ]
+def part_of(live: Viewed, since: int = 0, *, viewer: bool = False) -> Part:
+    """The session from a sentence on. A viewer doesn't get names from sentences that are no longer kept."""
+    part = live.session.part(since)
+    if not viewer or live.session.options.history is None:
+        return part
+    kept = live.session.part() if since else part
+    speakers = {line.speaker for line in kept.lines}
+    shown = {entity.id: _without_lost_name(entity, kept.given_names | speakers) for entity in kept.entities}
+    named = (replace(entity, name=shown[entity.id].name) for entity in part.entities if shown[entity.id].mentions)
+    return replace(part, entities=tuple(named))
+
+
+def _without_lost_name(entity: Entity, allowed: Set[str | None]) -> Entity:
+    """An entity whose name was given by the owner, or is in a mention that is kept; else named by such a mention."""
+    texts = [mention.text for mention in entity.mentions]
+    if entity.name is None or entity.name in allowed:
+        return entity
+    if any(entity.name.casefold() in text.casefold() for text in texts):
+        return entity
+    return replace(entity, name=texts[0] if texts else None)
+
+
+def session_view(live: Viewed, since: int = 0, *, viewer: bool = True) -> Json:
+    """What a viewer sees: everything that is kept, or what starts at a sentence."""
+    part = part_of(live, since, viewer=viewer)
     return {
-        "text": document.text[place:],
-        "text_start": shift + place,
-        "sentences": session.sentences,
-        "tokens": session.tokens,
-        "lines": [
-            {"start": sentence.start + shift, "end": sentence.end + shift, "speaker": sentence.speaker}
-            for sentence in document.sentences[len(before) :]
-        ],
-        "entities": [
-            replace(entity, mentions=mentions).to_json() for entity, mentions in entities if mentions or not since
-        ],
-        "resolved_text": resolved_text(document) if not since else None,
+        "text": part.gap + part.text,
+        "text_start": part.text_start - len(part.gap),
+        "sentences": live.session.sentences,
+        "tokens": live.session.tokens,
+        "lines": [{"start": line.start, "end": line.end, "speaker": line.speaker} for line in part.lines],
+        "entities": [entity.to_json() for entity in part.entities if entity.mentions or not since],
+        "resolved_text": resolved_text(part.document("session", singletons=True)) if not since else None,
         "event": live.number,
     }
 
 
-def session_state(id: str, live: LiveSession, since: int = 0) -> Json:
-    """What whoever has the session gets to see."""
+def session_state(id: str, live: Viewed, since: int = 0) -> Json:
+    """What the owner of a session sees."""
     return {
         "id": id,
-        **session_view(live, since),
+        **session_view(live, since, viewer=False),
         "sequence": live.sequence,
         "options": asdict(live.session.options),
     }
@@ -64,21 +76,32 @@ EXPORTS = {
     OutputFormat.TEXT: "text/plain",
     OutputFormat.RESOLVED: "text/plain",
 }
-"""Formats in which a session can be taken away, and their media types."""
+"""Export formats and their media types."""
 
 
-def export(live: LiveSession, format: OutputFormat) -> bytes:
-    """The session as ``incoref resolve`` would write it, with entities of one mention."""
-    return rendered(live.session.document("session"), format).encode("utf-8", "replace")
+def export(live: Viewed, format: OutputFormat, singletons: bool, *, viewer: bool = False) -> bytes:
+    """The session as ``incoref resolve`` would write it; pronouns are replaced whoever else is mentioned once."""
+    wanted = singletons or format is OutputFormat.RESOLVED
+    document = part_of(live, viewer=viewer).document("session", singletons=wanted)
+    return rendered(document, format).encode("utf-8", "replace")
 
 
-def decision(live: LiveSession, records: list[Record], start: int, end: int) -> Json:
-    """How the mention from ``start`` to ``end`` was found, and whom else it might have meant."""
-    session = live.session
+def saved(live: Viewed) -> bytes:
+    """The session as bytes for ``Resolver.restore``."""
+    if isinstance(live, ArchivedView):
+        raise Refused(
+            OTHER_MODEL, "a session of another model can't be saved here; export it, or fork it with replay"
+        )
+    return live.session.save()
+
+
+def decision(live: Viewed, records: list[Record], start: int, end: int, *, viewer: bool = False) -> Json:
+    """How the mention from ``start`` to ``end`` was found, and which other entities it might have meant."""
+    part = part_of(live, viewer=viewer)
     entity, mention = next(
         (
             (entity, mention)
-            for entity in session.entities
+            for entity in part.entities
             for mention in entity.mentions
             if (mention.start, mention.end) == (start, end)
         ),
@@ -86,10 +109,9 @@ def decision(live: LiveSession, records: list[Record], start: int, end: int) -> 
     )
     if entity is None or mention is None:
         raise Refused(NOT_FOUND, f"the session has no mention from {start} to {end}")
-    names = {known.id: known.name for known in session.entities}
-    told = mention.to_json()
+    names = {known.id: known.name for known in part.entities}
     return {
-        "mention": {**told, "new": bool(mention.new)},
+        "mention": {**mention.to_json(), "new": bool(mention.new)},
         "sentence": mention.sentence,
         "candidates": [
             {"entity": entity.id, "name": entity.name, "probability": mention.confidence, "chosen": True},
@@ -103,43 +125,38 @@ def decision(live: LiveSession, records: list[Record], start: int, end: int) -> 
                 for other in mention.runners_up
             ),
         ],
-        "tokens": _tokens(session.document(), session.text_start, mention.tokens[0], start),
+        "tokens": _tokens(part.lines[mention.sentence - part.lines[0].number]),
         "trace": _steps(records, mention.sentence),
     }
 
 
 def _steps(records: list[Record], sentence: int) -> list[Json]:
-    """The trace of a sentence: the latest, since one that was undone may have had the same number."""
-    wanted = b'"sentence": %d,' % sentence
+    """The trace of a sentence: the latest, as one that was undone may have had the same number."""
     for record in reversed(records):
-        if wanted in record.answer:
-            updates = json.loads(record.answer).get("updates", ())
-            if any(update["sentence"] == sentence for update in updates):
-                return _with_stacks([update for update in updates if update["sentence"] <= sentence])
+        updates = json.loads(record.answer).get("updates", ())
+        if any(update["sentence"] == sentence for update in updates):
+            return _with_stacks([update for update in updates if update["sentence"] <= sentence])
     return []
 
 
 def _with_stacks(updates: list[Json]) -> list[Json]:
-    """The steps of the last one, with the stack before each: it goes on where sentences are read together."""
+    """The steps of the last update, with the stack before each; it is shared by sentences that are read together."""
     stack: list[int] = []
-    told: list[Json] = []
+    steps: list[Json] = []
     for update in updates:
-        told = []
+        steps = []
         for step in update.get("trace", ()):
-            told.append({**step, "stack": list(stack)})
+            steps.append({**step, "stack": list(stack)})
             if step["action"] == "PUSH":
                 stack.append(step["token"])
             elif step["action"] == "POP" and stack:
                 stack.pop()
-    return told
+    return steps
 
 
-def _tokens(document: Document, shift: int, token: int, start: int) -> list[Json]:
-    """The words of the sentence in which this token starts here, numbered and placed as in the session's text."""
-    place = next(number for number, part in enumerate(document.sentences) if part.start <= start - shift < part.end)
-    words = document.sentences[place].tokens
-    first = token - next(number for number, word in enumerate(words) if word.start == start - shift)
+def _tokens(line: Line) -> list[Json]:
+    """The words of a sentence, numbered and placed as in the session's text."""
     return [
-        {"number": first + number, "text": word.text, "start": word.start + shift, "end": word.end + shift}
-        for number, word in enumerate(words)
+        {"number": line.first + number, "text": word.text, "start": word.start, "end": word.end}
+        for number, word in enumerate(line.sentence().tokens)
     ]

@@ -1,9 +1,9 @@
 """Text into a session and updates out of it over one WebSocket.
 
-A frame is a JSON object as ``POST …/feed`` takes it, or ``{"flush": true}``, or just text, which is then a complete
-utterance. The answer is a frame for each sentence that ended, ``{"type": "update", "update": …}``, and then
-``{"type": "done", …}``; or, if the request is refused, ``{"type": "problem", …}`` with the problem's details, after
-which one may go on.
+A frame is a JSON object as for ``POST …/feed``, or ``{"flush": true}``, or plain text, which counts as a complete
+utterance. The server sends a frame for each sentence that ended, ``{"type": "update", "update": …}``, and then
+``{"type": "done", …}``; or, if the request is refused, ``{"type": "problem", …}`` with the problem details, after
+which the connection stays usable.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from incoref.server.service import SessionService
 router = APIRouter()
 
 _LONGEST_PIECE = 1_000
-"""Characters of running text that are read at once, so that updates come as sentences end."""
-_LOOK_SECONDS = 1.0
+"""Characters of running text that are processed at once, so that updates come as sentences end."""
+_POLL_SECONDS = 1.0
 _RESTARTING = 1012
 
 
@@ -48,28 +48,39 @@ async def talk(socket: WebSocket, id: str) -> None:
         with service.streaming():
             await _talk(socket, service, id)
     except WebSocketDisconnect:
-        pass  # what was taken has been carried out; the client can ask for it again by its sequence number
+        pass  # a request with a sequence number can be sent again
 
 
 async def _talk(socket: WebSocket, service: SessionService, id: str) -> None:
     """Answer frame after frame, until the client or the server goes."""
     frames = asyncio.ensure_future(_frame(socket))
+    answering: asyncio.Task[None] | None = None
     try:
         while not service.stopping:
-            finished, _ = await asyncio.wait({frames}, timeout=_LOOK_SECONDS)
+            finished, _ = await asyncio.wait({frames}, timeout=_POLL_SECONDS)
             if not finished:
                 continue
             frame = frames.result()
             frames = asyncio.ensure_future(_frame(socket))
-            try:
-                await _answer(socket, service, id, _request(frame))
-            except IncorefError as error:
-                refused = refusal(error)
-                told = {"type": "problem", **{k: v for k, v in refused.to_json().items() if k != "type"}}
-                await _send(socket, {**told, "kind": refused.kind.type, "retry_after": refused.retry_after})
+            answering = asyncio.ensure_future(_answer(socket, service, id, frame))
+            await asyncio.wait({answering, frames}, return_when=asyncio.FIRST_COMPLETED)
+            if frames.done() and frames.exception() is not None:
+                frames.result()  # the client is gone, and with it the reason to go on
+            await answering
         await socket.close(_RESTARTING)
     finally:
         frames.cancel()
+        if answering is not None:
+            answering.cancel()
+
+
+async def _answer(socket: WebSocket, service: SessionService, id: str, frame: str) -> None:
+    try:
+        await _perform(socket, service, id, _request(frame))
+    except IncorefError as error:
+        refused = refusal(error)
+        details = {**refused.to_json(), "kind": refused.kind.type, "retry_after": refused.retry_after}
+        await _send(socket, {**details, "type": "problem"})
 
 
 async def _frame(socket: WebSocket) -> str:
@@ -81,10 +92,10 @@ async def _frame(socket: WebSocket) -> str:
 
 
 def _request(frame: str) -> schemas.FeedRequest | None:
-    """What a frame asks for; none is the end of what is pending."""
+    """What a frame asks for; None is a flush."""
     try:
         data = json.loads(frame)
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
         return schemas.FeedRequest(text=frame)
@@ -97,7 +108,7 @@ def _request(frame: str) -> schemas.FeedRequest | None:
         raise Refused(INVALID, "; ".join(faults)) from error
 
 
-async def _answer(socket: WebSocket, service: SessionService, id: str, request: schemas.FeedRequest | None) -> None:
+async def _perform(socket: WebSocket, service: SessionService, id: str, request: schemas.FeedRequest | None) -> None:
     for part in _parts(request):
         command = Flush() if part is None else command_of(part)
         record = await done(service.perform(id, command, part.sequence if part else None))
@@ -107,7 +118,7 @@ async def _answer(socket: WebSocket, service: SessionService, id: str, request: 
 
 
 def _parts(request: schemas.FeedRequest | None) -> list[schemas.FeedRequest | None]:
-    """Long running text in pieces, unless it has a number, which one request has."""
+    """Long running text in pieces, unless it has a sequence number, which belongs to one request."""
     if request is None or request.final or request.sequence is not None or request.text is None:
         return [request]
     pieces = range(0, max(1, len(request.text)), _LONGEST_PIECE)

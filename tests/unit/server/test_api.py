@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from incoref.outputs import OutputFormat, rendered
@@ -19,19 +20,14 @@ from incoref.server.app import create_app
 from incoref.server.events import events
 from incoref.server.limits import Limits
 from incoref.server.memory_store import MemoryStore
-from incoref.server.middleware import GateOptions
+from incoref.server.middleware import MiddlewareOptions
 from incoref.server.service import SessionService
 from incoref.types import Document
 
 if TYPE_CHECKING:
-    from tiny_models import TinyModels
+    pass
 
 TEXT = "Anna saw the old man . He left ."
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(tiny.model)
 
 
 @pytest.fixture
@@ -43,7 +39,7 @@ def service(resolver: Resolver) -> Iterator[SessionService]:
 
 @pytest.fixture
 def api(service: SessionService) -> TestClient:
-    return TestClient(create_app(service, GateOptions(body=5000)), raise_server_exceptions=False)
+    return TestClient(create_app(service, MiddlewareOptions(body=5000)), raise_server_exceptions=False)
 
 
 def begun(api: TestClient, **options: Any) -> str:
@@ -138,6 +134,25 @@ def test_corrections(api: TestClient) -> None:
     assert api.get(path).json()["entities"] == []
 
 
+def test_mentions_are_taken_out_and_put_back(api: TestClient) -> None:
+    path = begun(api)
+    api.post(f"{path}/feed", json={"text": "Anna saw the old man . He met her . She left ."})
+    first, *others = api.get(path).json()["entities"]
+    for other in others:
+        api.post(f"{path}/entities/{first['id']}/merge", json={"other": other["id"]})
+    (whole,) = api.get(path).json()["entities"]
+    one, two, *_, last = ({"start": m["start"], "end": m["end"]} for m in whole["mentions"])
+    new = api.post(f"{path}/mentions/detach", json={**last, "sequence": 9}).json()
+    assert new["entity"]["mentions"][0]["start"] == last["start"] and new["sequence"] == 9
+    part = api.post(f"{path}/entities/{whole['id']}/split", json={"mentions": [one, two]}).json()["entity"]
+    assert len(part["mentions"]) == 2
+    back = api.post(f"{path}/mentions/reassign", json={**last, "entity": part["id"]}).json()
+    assert (back["gone"], len(back["entity"]["mentions"])) == (new["entity"]["id"], 3)
+    told = api.post(f"{path}/mentions/detach", json={"start": 1, "end": 2})
+    assert "no mention from 1 to 2" in problem(told, 422, "impossible")["detail"]
+    problem(api.post(f"{path}/entities/{part['id']}/split", json={"mentions": []}), 422, "invalid")
+
+
 def test_a_repeated_sequence_gets_the_same_bytes(api: TestClient) -> None:
     path = begun(api)
     first = api.post(f"{path}/feed", json={"text": TEXT, "sequence": 3})
@@ -194,7 +209,11 @@ def test_exports_are_those_of_the_command(api: TestClient, resolver: Resolver, f
     for place in (path, view):
         answer = api.get(f"{place}/export", params={"format": format})
         assert answer.status_code == 200
-        assert answer.text == rendered(local.document("session"), OutputFormat(format))
+        assert answer.text == rendered(
+            local.document("session", singletons=format == "resolved"), OutputFormat(format)
+        )
+        everyone = api.get(f"{place}/export", params={"format": format, "singletons": True}).text
+        assert everyone == rendered(local.document("session", singletons=True), OutputFormat(format))
         assert answer.headers["content-disposition"].startswith("attachment")
     problem(api.get(f"{path}/export", params={"format": "brat"}), 422, "invalid")
 
@@ -291,14 +310,14 @@ def test_pages_of_other_sites_are_refused(api: TestClient, service: SessionServi
     problem(api.post("/v1/sessions", headers=foreign), 403, "foreign-origin")
     assert "access-control-allow-origin" not in api.get("/healthz").headers
     assert api.post("/v1/sessions", headers={"origin": "http://testserver"}).status_code == 201
-    welcome = TestClient(create_app(service, GateOptions(origins=frozenset({"https://elsewhere.example"}))))
+    welcome = TestClient(create_app(service, MiddlewareOptions(origins=frozenset({"https://elsewhere.example"}))))
     answer = welcome.post("/v1/sessions", headers=foreign)
     assert answer.status_code == 201
     assert answer.headers["access-control-allow-origin"] == "https://elsewhere.example"
 
 
 def test_other_host_names_are_refused(service: SessionService) -> None:
-    api = TestClient(create_app(service, GateOptions(hosts=frozenset({"localhost", "[::1]"}))))
+    api = TestClient(create_app(service, MiddlewareOptions(hosts=frozenset({"localhost", "[::1]"}))))
     problem(api.get("/healthz"), 421, "misdirected")
     for host in ("localhost", "localhost:8000", "[::1]:8000", "[::1]"):
         assert api.get("/healthz", headers={"host": host}).status_code == 200
@@ -306,7 +325,7 @@ def test_other_host_names_are_refused(service: SessionService) -> None:
 
 
 def test_with_a_token_only_who_knows_it_is_served(service: SessionService) -> None:
-    api = TestClient(create_app(service, GateOptions(token="sesame")))
+    api = TestClient(create_app(service, MiddlewareOptions(token="sesame")))
     right = {"authorization": "Bearer sesame"}
     problem(api.post("/v1/sessions"), 401, "unauthorized")
     for wrong in ("", "Bearer open", "Basic c2VzYW1l", "Bearer", "Bearer sesame2", "sesame"):
@@ -388,7 +407,7 @@ def test_events_resume_where_they_were_left(api: TestClient, service: SessionSer
 
 def test_open_connections_are_bounded(resolver: Resolver) -> None:
     service = SessionService(resolver, MemoryStore(), Limits(streams=1))
-    api = TestClient(create_app(service, GateOptions()))
+    api = TestClient(create_app(service, MiddlewareOptions()))
     path = begun(api)
     with api.websocket_connect(f"{path}/ws"):
         denied(api, f"{path}/ws", 429)
@@ -407,27 +426,43 @@ def test_events_tell_when_what_came_before_is_erased(api: TestClient, service: S
         stream = events(service, path.rsplit("/", 1)[1], 0)
         return [await anext(stream) for _ in range(count)]
 
-    assert [event.split(b"\n")[0] for event in asyncio.run(first(3))][1:] == [b"event: reset", b"id: 2"]
+    names = [event.split(b"\n")[1] for event in asyncio.run(first(3))]
+    assert names[1:] == [b"event: reset", b"event: forget"]
 
 
 def test_metrics_count(api: TestClient) -> None:
     path = begun(api)
     api.post(f"{path}/feed", json={"text": TEXT})
     api.get("/nowhere")
-    text = api.get("/metrics").text
-    assert "incoref_sentences_total 2\n" in text
-    assert "incoref_tokens_total 9\n" in text
-    assert 'incoref_requests_total{route="/v1/sessions/{id}/feed",method="POST",status="200"} 1\n' in text
-    assert 'incoref_request_seconds_bucket{route="/v1/sessions/{id}/feed",le="+Inf"} 1\n' in text
-    assert "incoref_sessions 1\n" in text
-    assert 'incoref_evictions_total{what="entity"} 0\n' in text
-    assert path.rsplit("/", 1)[1] not in text
+    answer = api.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    feed = "/v1/sessions/{id}/feed"
+    found = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    assert found["incoref_sentences_total",] == 2
+    assert found["incoref_tokens_total",] == 9
+    assert found["incoref_requests_total", ("method", "POST"), ("route", feed), ("status", "200")] == 1
+    assert found["incoref_request_seconds_bucket", ("le", "+Inf"), ("route", feed)] == 1
+    assert found["incoref_command_seconds_count",] > 0
+    assert found["incoref_sessions",] == 1
+    assert found["incoref_evictions_total", ("what", "entity")] == 0
+    assert path.rsplit("/", 1)[1] not in answer.text
+
+
+def test_applications_count_apart(api: TestClient, resolver: Resolver) -> None:
+    begun(api)
+    other = SessionService(resolver, MemoryStore())
+    assert "incoref_sessions 0.0\n" in TestClient(create_app(other)).get("/metrics").text
+    other.stop()
 
 
 def test_nothing_that_was_said_is_logged(
     service: SessionService, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api = TestClient(create_app(service, GateOptions()), raise_server_exceptions=False)
+    api = TestClient(create_app(service, MiddlewareOptions()), raise_server_exceptions=False)
     path = begun(api)
     caplog.set_level(logging.DEBUG)
 
@@ -480,3 +515,57 @@ def test_the_openapi_document_has_examples_of_every_body(api: TestClient) -> Non
             ]
             for reference in references:
                 assert schemas[reference.rsplit("/", 1)[1]]["examples"], (path, method)
+
+
+CHAT = "03/05/2026, 10:01 - Ines: I saw Carl.\n03/05/2026, 10:02 - Omar: Where was he?\nAnd she?\n"
+
+
+def test_texts_are_recognised(api: TestClient) -> None:
+    found = api.post("/v1/recognise", json={"text": CHAT, "name": "chat.txt"}).json()
+    assert (found["format"], found["about"]) == ("whatsapp", "chats exported from WhatsApp")
+    assert found["turns"] == [
+        {"text": "I saw Carl.", "speaker": "Ines", "id": None, "time": "03/05/2026, 10:01"},
+        {"text": "Where was he?\nAnd she?", "speaker": "Omar", "id": None, "time": "03/05/2026, 10:02"},
+    ]
+    plain = {"text": "Anna left.\nHe ran.", "speaker": None, "id": None, "time": None}
+    for text, turns in (("Anna left.\r\nHe ran.", [plain]), (" ", []), ("", [])):
+        found = api.post("/v1/recognise", json={"text": text}).json()
+        assert (found["format"], found["turns"]) == ("text", turns)
+    annotated = "#begin document (d); part 000\nd\t0\t0\tAnna\t(1)\nd\t0\t1\tleft\t-\n\n#end document\n"
+    found = api.post("/v1/recognise", json={"text": annotated}).json()
+    assert [turn["text"] for turn in found["turns"]] == ["Anna left"]
+
+
+def test_what_is_not_recognised_is_refused_with_what_was_found(api: TestClient) -> None:
+    told = problem(api.post("/v1/recognise", json={"text": '{"a": 1}', "name": "a.json"}), 422, "invalid")
+    assert told["detail"].startswith("a.json:1: JSON of no known kind: an object with 'a'")
+    session = begun(api)
+    problem(api.post(f"{session}/import", json={"text": '{"a": 1}'}), 422, "invalid")
+    assert api.get(session).json()["sentences"] == 0
+
+
+def test_a_text_that_is_only_recognised_may_be_long(api: TestClient) -> None:
+    found = api.post("/v1/recognise", json={"text": CHAT * 500}).json()
+    assert len(found["turns"]) == 1000
+    assert problem(api.post("/v1/recognise", json={"text": "a" * 6_000_000}), 413, "too-large")["limit"] == 6_000_000
+
+
+@pytest.mark.parametrize("text", ["\ud800: \udc80", "From: a@b.c\nTo: \ud800\nSubject: x\n\n\udfff\n", '["\ud800"]'])
+def test_half_characters_are_no_fault_of_the_servers(api: TestClient, text: str) -> None:
+    body = json.dumps({"text": text}).encode()
+    answer = api.post("/v1/recognise", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (200, 422)
+
+
+def test_a_chat_is_imported_and_taken_back(api: TestClient) -> None:
+    session = begun(api)
+    updates = api.post(f"{session}/import", json={"text": CHAT, "sequence": 1}).json()["updates"]
+    assert [(update["speaker"], update["text"]) for update in updates] == [
+        ("Ines", "I saw Carl."),
+        ("Omar", "Where was he?"),
+        ("Omar", "And she?"),
+    ]
+    assert updates[0]["time"] == "03/05/2026, 10:01"
+    assert api.post(f"{session}/import", json={"text": CHAT, "sequence": 1}).json()["updates"] == updates
+    assert api.post(f"{session}/undo").json()["sentences"] == 0
+    assert problem(api.post(f"{session}/import", json={"text": "a" * 2001}), 413, "too-large")["limit"] == 2000

@@ -32,7 +32,7 @@ def without_time(updates: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_sessions_that_wait_are_read_together_and_answered_as_if_alone(
     tiny: TinyModels, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    resolver = Resolver(tiny.alone[precision])
+    resolver = Resolver(tiny.stateless[precision])
     encoder = resolver.model.encoder
     assert isinstance(encoder, StatelessEncoder)
     texts = [[" ".join(u.words) for u in random_utterances(TURNS, seed)] for seed in range(SESSIONS)]

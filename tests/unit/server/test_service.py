@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,23 @@ from hypothesis import strategies as st
 from incoref.errors import IncorefError
 from incoref.resolver import Resolver
 from incoref.server import commands
-from incoref.server.commands import Command, Feed, Flush, Forget, Introduce, Merge, Rename, Say, SayWords, Undo
+from incoref.server.commands import (
+    Command,
+    Detach,
+    Feed,
+    Flush,
+    Forget,
+    Introduce,
+    Merge,
+    Reassign,
+    Rename,
+    Say,
+    SayWords,
+    Split,
+    Undo,
+)
 from incoref.server.limits import Limits
+from incoref.server.livesession import load, load_archived
 from incoref.server.memory_store import MemoryStore
 from incoref.server.problems import (
     BUSY,
@@ -25,6 +41,7 @@ from incoref.server.problems import (
     IMPOSSIBLE,
     INTERNAL,
     NOT_FOUND,
+    OTHER_MODEL,
     SEQUENCE,
     STOPPING,
     STORE,
@@ -39,11 +56,6 @@ from incoref.server.store import NoSession, Record, StoreFailed
 
 if TYPE_CHECKING:
     from tiny_models import TinyModels
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(tiny.model)
 
 
 @contextmanager
@@ -95,6 +107,7 @@ def test_what_is_said_is_answered_as_by_a_local_session(service: SessionService,
 
 texts = st.lists(st.sampled_from("Anna Carl the old man he she . met saw I 1984 ,".split()), max_size=8).map(" ".join)
 entity_ids = st.integers(1, 6).map(str)
+places = st.sampled_from((0, 3, 4, 5, 8, 9, 12))
 all_commands = st.one_of(
     st.builds(Say, texts, st.sampled_from((None, "Anna"))),
     st.builds(Say, texts, st.sampled_from((None, "Anna"))),
@@ -106,6 +119,9 @@ all_commands = st.one_of(
     st.builds(Introduce, st.sampled_from(("Carl", "the dog")), st.none(), st.none() | st.just("Anna")),
     st.builds(Rename, entity_ids, st.just("Berta")),
     st.builds(Merge, entity_ids, entity_ids),
+    st.builds(Detach, places, places),
+    st.builds(Reassign, places, places, entity_ids),
+    st.builds(Split, entity_ids, st.lists(st.tuples(places, places).map(list), max_size=2)),
     st.builds(Forget, entity_ids),
 )
 CRASH, FORK = "crash", "fork"
@@ -258,10 +274,10 @@ def test_forgetting_erases_the_log_before_it(service: SessionService) -> None:
 class FailingStore(MemoryStore):
     failing = False
 
-    def append(self, id: str, record: Record, now: float) -> None:
+    def append(self, id: str, record: Record, now: float, state: bytes | None = None) -> None:
         if self.failing:
             raise StoreFailed("/secret/place: the disk is full")
-        super().append(id, record, now)
+        super().append(id, record, now, state)
 
 
 def test_what_could_not_be_stored_did_not_happen(resolver: Resolver) -> None:
@@ -321,13 +337,13 @@ def test_queues_are_bounded_and_tell_when_to_come_back(resolver: Resolver) -> No
         blocker = service.look(id, lambda _: (begun.set(), go.wait(20)))
         assert begun.wait(20)
         waiting = []
-        for kind_of_queue, lanes in (("session", 4), ("server", 9)):
+        for kind_of_queue, count in (("session", 4), ("server", 9)):
             with pytest.raises(Refused) as caught:
-                for _ in range(lanes):
+                for _ in range(count):
                     if kind_of_queue == "session":
                         waiting.append(service.perform(id, Say("Anna .")))
                     else:
-                        waiting.append(service.run(lambda: None))
+                        waiting.append(service.run(lambda _: None))
             assert caught.value.kind == BUSY
             assert caught.value.retry_after is not None and caught.value.retry_after >= 1
         go.set()
@@ -354,6 +370,41 @@ def test_idle_sessions_are_deleted(resolver: Resolver) -> None:
         assert service.expire() == 2
 
 
+class CountsSnapshots(MemoryStore):
+    snapshots_put = 0
+
+    def put_snapshot(self, id: str, number: int, data: bytes, oldest: int) -> bool:
+        self.snapshots_put += 1
+        return super().put_snapshot(id, number, data, oldest)
+
+
+def test_the_longer_a_session_the_fewer_its_snapshots(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("incoref.server.service._LONG", 10)
+    store = CountsSnapshots()
+    with service_with(resolver, store, snapshot_every=5) as service:
+        id = service.create("me").result()
+        counts = []
+        for _ in range(3):
+            for _ in range(30):
+                service.perform(id, Say("Anna .")).result()
+            state(service, id)
+            counts.append(store.snapshots_put)
+    assert counts[0] > counts[1] - counts[0] > 0
+    assert counts[1] - counts[0] >= counts[2] - counts[1] > 0
+    with service_with(resolver, store) as service:
+        assert state(service, id)[2] == 90
+
+
+def test_a_clock_that_is_set_makes_no_session_old(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> None:
+    with service_with(resolver, limits=Limits(idle=100)) as service:
+        id = service.create("me").result()
+        for jump in (10**9, -(10**9)):
+            monkeypatch.setattr("time.time", lambda jump=jump: 1.8e9 + jump)
+            assert service.expire() == 0
+            service.perform(id, Say("Anna .")).result()
+        assert state(service, id)[2] == 2
+
+
 def test_sessions_beyond_the_memory_are_read_from_the_store(resolver: Resolver) -> None:
     with service_with(resolver, limits=Limits(memory=1), snapshot_every=3) as service:
         ids = [service.create("me").result() for _ in range(3)]
@@ -365,7 +416,7 @@ def test_sessions_beyond_the_memory_are_read_from_the_store(resolver: Resolver) 
                 service.perform(id, Say(text)).result()
         for id, local in zip(ids, locals_, strict=True):
             assert state(service, id) == (local.text, local.entities, local.sentences)
-        assert 'incoref_evictions_total{what="session from memory"}' in service.metrics.text()
+        assert service.metrics.registry.get_sample_value("incoref_evictions_total", {"what": "session from memory"})
 
 
 def test_a_stopped_service_takes_nothing_and_loses_nothing(resolver: Resolver) -> None:
@@ -404,15 +455,57 @@ def test_a_share_has_another_id_and_can_be_taken_back(service: SessionService) -
         service.store.viewed(view)
 
 
-def test_another_model_is_refused(tiny: TinyModels) -> None:
-    from incoref.model.folder import Model
+def test_another_model_is_refused(tiny: TinyModels, resolver: Resolver) -> None:
 
     store = MemoryStore()
     with service_with(Resolver(tiny.model), store) as service:
         id = service.create("me").result()
-    with service_with(Resolver(Model.load(tiny.int8)), store) as service:
+    with service_with(resolver, store) as service:
         found = refusal(service.perform(id, Say("Anna .")).exception())  # type: ignore[arg-type]
         assert found.kind.name == "other-model"
+
+
+def test_the_log_alone_is_enough_to_read_a_session_without_its_model(resolver: Resolver) -> None:
+    """Snapshots may be in a format that is gone."""
+    store = MemoryStore()
+    with service_with(resolver, store, snapshot_every=3) as service:
+        id = service.create("me", {"history": 5}).result()
+        for number in range(4):
+            service.perform(id, Say(f"Anna saw the man {number} . He left .")).result()
+        for command in (Introduce("Xanthippe"), Forget("1"), Say("Carl left ."), Say("He came ."), Undo()):
+            service.perform(id, command).result()
+        for number in range(4):
+            service.perform(id, Say(f"Carl met the dog {number} .")).result()
+        expected = service.look(id, lambda live: live.session.document()).result()
+    stored = store._sessions[id]
+    for number in stored.snapshots:
+        stored.snapshots[number] = b'{"sequence": null, "characters": 0, "exact": true}\nincoref\0\x63\0'
+    archived = load_archived(store, id)
+    assert archived.session.document() == expected
+    assert archived.number == store.last(id)
+
+
+def test_a_session_that_is_read_again_gives_way(resolver: Resolver) -> None:
+    store = MemoryStore()
+    with service_with(resolver, store) as service:
+        id = service.create("me").result()
+        for _ in range(3):
+            service.perform(id, Say("Anna left .")).result()
+    store._sessions[id].snapshots = {}
+    calls: list[int] = []
+    load(resolver, store, id, lambda: calls.append(1))
+    assert len(calls) >= 3
+
+
+def test_what_an_early_version_wrote_is_refused_with_a_reason(tiny: TinyModels, resolver: Resolver) -> None:
+    store = MemoryStore()
+    with service_with(Resolver(tiny.model), store) as service:
+        id = service.create("me").result()
+        service.perform(id, Say("Anna .")).result()
+    stored = store._sessions[id]
+    stored.records, stored.snapshots = [replace(record, effect=b"") for record in stored.records], {}
+    with service_with(resolver, store) as service:
+        refused(OTHER_MODEL, lambda: state(service, id))
 
 
 def test_ids_are_128_random_bits(service: SessionService) -> None:

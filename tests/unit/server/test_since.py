@@ -14,12 +14,12 @@ from incoref.server.memory_store import MemoryStore
 from incoref.server.service import SessionService
 
 if TYPE_CHECKING:
-    from tiny_models import TinyModels
+    pass
 
 
 @pytest.fixture(scope="module")
-def api(tiny: TinyModels) -> Iterator[TestClient]:
-    service = SessionService(Resolver(tiny.model), MemoryStore())
+def api(resolver: Resolver) -> Iterator[TestClient]:
+    service = SessionService(resolver, MemoryStore())
     yield TestClient(create_app(service))
     service.stop()
 

@@ -72,7 +72,8 @@ operations = st.one_of(
     st.tuples(st.just("with_sequence"), ids, st.integers(0, 9)),
     st.tuples(st.just("put_snapshot"), ids, numbers, data, numbers),
     st.tuples(st.just("snapshots"), ids),
-    st.tuples(st.just("drop"), ids, numbers),
+    st.tuples(st.just("append_next"), ids, st.none() | st.integers(0, 9), data, data, times, st.binary(min_size=1)),
+    st.tuples(st.sampled_from(("last", "scrub_all")), ids),
     st.tuples(st.just("copy_fresh"), ids, ids, st.sampled_from(("x", "y")), times),
     st.tuples(st.sampled_from(("head", "view", "delete")), ids),
     st.tuples(st.just("touch"), ids, times),
@@ -90,11 +91,12 @@ def perform(store: Store, name: str, *values: Any) -> Any:
             store.delete(values[0])
             return store.create(*values)
         if name == "append_next":
-            id, sequence, command, answer, now = values
-            last = max((record.number for record in store.records(id)), default=0)
+            id, sequence, command, answer, now, *state = values
+            last = store.last(id)
+            assert last == max((record.number for record in store.records(id)), default=0)
             if sequence is not None and store.with_sequence(id, sequence):
                 sequence = None
-            return store.append(id, Record(last + 1, sequence, command, answer), now)
+            return store.append(id, Record(last + 1, sequence, command, answer, answer[:2]), now, *state)
         if name == "copy_fresh":
             id, twin, owner, now = values
             if id == twin:
@@ -102,6 +104,8 @@ def perform(store: Store, name: str, *values: Any) -> Any:
             store.head(id)
             store.delete(twin)
             return store.copy(id, twin, owner, now)
+        if name == "scrub_all":
+            return store.scrub()
         if name == "share_own":
             return store.share(values[0], f"view of {values[0]}" if values[1] else None)
         if name == "viewed":
@@ -142,7 +146,8 @@ def test_a_session_that_is_not_there_is_told_whatever_is_asked(store: Store) -> 
         lambda: store.with_sequence("nobody", 1),
         lambda: store.touch("nobody", 1.0),
         lambda: store.share("nobody", None),
-        lambda: store.drop("nobody", 1),
+        lambda: store.put_snapshot("nobody", 1, b"", 0),
+        lambda: store.last("nobody"),
         lambda: store.copy("nobody", "twin", "x", 1.0),
     ):
         with pytest.raises(NoSession):

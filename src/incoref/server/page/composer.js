@@ -16,14 +16,18 @@ export class Composer {
   #form; #words; #speaker; #session; #known = new Set();
   #timer = null; #busy = Promise.resolve(); #stopped = false;
 
-  // `session()` gives the one to write to; `progress(done, all)` or `progress(null)` is told of long texts.
-  constructor({ form, words, speaker, speakers, session, progress }) {
+  // `session()` gives the one to write to; `recognise(text, name)` gives what a text is in and its turns;
+  // `progress(done, all)` or `progress(null)` is told of long texts, `tell(message)` what was recognised.
+  constructor({ form, words, speaker, speakers, session, recognise, progress, tell, complain }) {
     this.#form = form;
     this.#words = words;
     this.#speaker = speaker;
     this.speakers = speakers;
     this.#session = session;
+    this.recognise = recognise;
     this.progress = progress;
+    this.tell = tell;
+    this.complain = complain;
     form.addEventListener("submit", (event) => { event.preventDefault(); this.#all(); });
     words.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.#all(); }
@@ -62,7 +66,16 @@ export class Composer {
 
   async read(file) {
     if (file.size > LARGEST_FILE) throw new Error(`${file.name} is larger than ${LARGEST_FILE / 1e6} MB`);
-    this.pour(await file.text());
+    return this.take(await textOf(file), file.name);
+  }
+
+  // A text from elsewhere: turn by turn if it is a chat, a transcript or the like, else as running text.
+  async take(text, name, otherwise = (plain) => this.pour(plain)) {
+    const { format, about, turns } = text.trim() ? await this.recognise(text, name) : { format: "text" };
+    if (format === "text") return otherwise(text);
+    const speakers = new Set(turns.map(({ speaker }) => speaker).filter(Boolean)).size;
+    this.tell(`Read as ${about}: ${counted(turns.length, "turn")}, ${counted(speakers, "speaker")}`);
+    return this.#steps(turns.map((turn) => (session) => session.hear(turn)));
   }
 
   pour(text) {
@@ -80,12 +93,16 @@ export class Composer {
       ...paragraphs.flatMap((sentences) => sentences.map((sentence, i) => (session) =>
         session.feed(sentence + (i < sentences.length - 1 ? " " : "\n\n"), null, { ends: true }))),
     ];
+    return this.#steps(steps, BREATH);
+  }
+
+  #steps(steps, pause = 0) {
     return this.#next(async (session) => {
       for (const [number, step] of steps.entries()) {
         if (this.#stopped || session.closed) return;
         await step(session);
         this.progress(number + 1, steps.length);
-        await wait(BREATH);
+        if (pause) await wait(pause);
       }
     });
   }
@@ -139,13 +156,44 @@ export class Composer {
 
   #pasted(event) {
     const text = event.clipboardData?.getData("text/plain") ?? "";
-    if (text.length < LONG) return;
+    const isLong = text.length >= LONG;
+    if (!isLong && !text.trim().includes("\n") && !/^\s*[[{]/.test(text)) return;
     event.preventDefault();
     const { value, selectionStart, selectionEnd } = this.#words;
-    this.#words.value = "";
-    this.#fit();
-    this.pour(value.slice(0, selectionStart) + text + value.slice(selectionEnd));
+    const insert = (plain) => {
+      this.#words.setRangeText(plain, selectionStart, selectionEnd, "end");
+      this.#typed();
+    };
+    const pour = (plain) => {
+      this.#words.value = "";
+      this.#fit();
+      return this.pour(value.slice(0, selectionStart) + plain + value.slice(selectionEnd));
+    };
+    this.take(text, "the pasted text", isLong ? pour : insert).catch(this.complain);
   }
 
   #fit() { this.#form.classList.toggle("tall", this.#words.value.length > 160 || this.#words.value.includes("\n")); }
+}
+
+const counted = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+
+// The text of a file, which may be compressed by gzip, in UTF-8 or marked as UTF-16.
+async function textOf(file) {
+  let data = new Uint8Array(await file.arrayBuffer());
+  if (data[0] === 0x1f && data[1] === 0x8b) {
+    try {
+      const stream = new Blob([data]).stream().pipeThrough(new DecompressionStream("gzip"));
+      data = new Uint8Array(await new Response(stream).arrayBuffer());
+    } catch {
+      throw new Error(`${file.name} is compressed by gzip, but damaged or cut off`);
+    }
+    if (data.length > LARGEST_FILE) throw new Error(`${file.name} is larger than ${LARGEST_FILE / 1e6} MB`);
+  }
+  const mark = data[0] << 8 | data[1];
+  const encoding = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(data);
+  } catch {
+    throw new Error(`${file.name} is not UTF-8: save it as UTF-8, or try incoref resolve --encoding latin-1`);
+  }
 }

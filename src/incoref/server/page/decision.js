@@ -12,13 +12,15 @@ const DOES = {
 };
 
 export class Decision {
-  #dialog; #text; #ask; #correct; #wanted = null;
+  #dialog; #text; #ask; #act; #correct; #wanted = null;
 
-  // `ask(start, end)` gives what the server knows; `correct(id)` goes to the entity's card.
-  constructor({ dialog, text, ask, correct }) {
+  // `ask(start, end)` gives what the server knows; `correct(id)` goes to the entity's card. `act` has: mayCorrect(),
+  // detach(mention), split(id, mentions), reassign(mention, id).
+  constructor({ dialog, text, ask, act, correct }) {
     this.#dialog = dialog;
     this.#text = text;
     this.#ask = ask;
+    this.#act = act;
     this.#correct = correct;
     dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
     dialog.addEventListener("close", () => this.#wanted?.element.focus({ preventScroll: true }));
@@ -57,7 +59,35 @@ export class Decision {
       this.#dialog.close();
       this.#correct(mention.entity);
     });
-    this.#dialog.replaceChildren(head, facts, ...parts, correct);
+    const link = this.#act.mayCorrect() ? [this.#relinking(mention, entity)] : [];
+    this.#dialog.replaceChildren(head, facts, ...parts, ...link, correct);
+  }
+
+  // A wrong link: the mention means another entity, or is a new one, alone or with all that come after it.
+  #relinking(mention, entity) {
+    const later = entity.mentions.filter(({ start, end }) => start > mention.start || (start === mention.start && end < mention.end));
+    const alone = entity.mentions.length === 1;
+    const form = made("form", ["row", "relink"]);
+    const choice = made("select", [], { ariaLabel: "Who is really meant?" });
+    choice.append(new Option("Really means …", ""));
+    if (!alone) choice.append(new Option("someone or something new", "new"));
+    if (later.length && later.length < entity.mentions.length - 1) {
+      choice.append(new Option(`someone or something new, and so do the ${later.length} after it`, "rest"));
+    }
+    for (const other of this.#text.entities.values()) {
+      if (other.id !== entity.id) choice.append(new Option(`${called(other)} (${other.id})`, `is ${other.id}`));
+    }
+    form.append(choice, made("button", [], { textContent: "Correct" }));
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const wanted = choice.value;
+      if (!wanted) return;
+      const done = wanted === "new" ? await this.#act.detach(mention)
+        : wanted === "rest" ? await this.#act.split(entity.id, [mention, ...later])
+        : await this.#act.reassign(mention, wanted.slice(3));
+      if (done && this.#wanted === mention && this.#dialog.open) this.show(mention);
+    });
+    return form;
   }
 
   #candidates({ candidates, mention }) {

@@ -29,7 +29,12 @@ const act = {
   mayCorrect: () => session.view === null,
   rename: (id, name) => session.rename(id, name).catch(() => {}),
   merge: (id, other) => session.merge(id, other).then(() => tell("Merged."), () => {}),
+  detach: (mention) => corrected(session.detach(mention)),
+  split: (id, mentions) => corrected(session.split(id, mentions)),
+  reassign: (mention, id) => corrected(session.reassign(mention, id)),
 };
+// Whether it was; the session tells what was refused.
+const corrected = (sent) => sent.then(() => { tell("Corrected."); return true; }, () => false);
 const transcript = new Transcript($("blocks"));
 
 function place() {
@@ -62,9 +67,11 @@ const hear = {
 };
 
 function show(name, message) {
+  // That a session begins is no news to somebody who has just given it a chat.
+  if (name === "live" && $("state").dataset.state === "told") { connection = name; return; }
   clearTimeout(complaint);
-  // A complaint is shown for a while, and then how the connection is.
-  if (name === "refused") complaint = setTimeout(() => show(connection), COMPLAINT);
+  // A complaint, or what was recognised, is shown for a while, and then how the connection is.
+  if (name === "refused" || name === "told") complaint = setTimeout(() => { $("state").dataset.state = connection; show(connection); }, COMPLAINT);
   else connection = name;
   $("state").dataset.state = name;
   $("state").textContent = message ?? STATES[name];
@@ -154,7 +161,7 @@ async function undo() {
 async function save(format) {
   $("export").open = false;
   try {
-    const answer = await session.export(format);
+    const answer = await session.export(format, !$("several").checked);    // what the list shows
     const name = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition"))?.[1];
     const link = made("a", [], { href: URL.createObjectURL(await answer.blob()), download: name });
     link.click();
@@ -235,9 +242,12 @@ chains = new Chains({
 list = new EntityList({ text, list: $("entities"), find: $("find"), several: $("several"), act });
 composer = new Composer({
   form: $("composer"), words: $("words"), speaker: $("speaker"), speakers: $("speakers"), session: open, progress,
+  recognise: (text, name) => api.json("/v1/recognise", { method: "POST", body: { text, name } }),
+  tell: (message) => { show("told", message); tell(message); },
+  complain: (error) => show("refused", error.message),
 });
 decision = new Decision({
-  dialog: $("decision"), text, ask: (start, end) => session.decision(start, end),
+  dialog: $("decision"), text, act, ask: (start, end) => session.decision(start, end),
   correct: (id) => list.open(id), light: (id, mention) => chains.light(id, mention),
 });
 for (const where of [$("examples").querySelector("div"), $("starters")]) {

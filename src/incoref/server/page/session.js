@@ -39,11 +39,22 @@ export class Session {
   }
 
   say(text, speaker) { return this.#send("POST", "/feed", { text, speaker: speaker || null }); }
+  // A turn that the server recognised.
+  hear({ text, speaker, id, time }) { return this.#send("POST", "/feed", { text, speaker, id, time }); }
   flush() { return this.#send("POST", "/flush", {}); }
   // Whoever waits for it may look at what is left: the event that tells of it can come later.
   undo() { return this.#send("POST", "/undo", {}).then(() => this.#look(ALL)); }
   rename(entity, name) { return this.#send("PATCH", `/entities/${encodeURIComponent(entity)}`, { name }); }
   merge(entity, other) { return this.#send("POST", `/entities/${encodeURIComponent(entity)}/merge`, { other }); }
+  // A mention is told by its place. Whoever waits may look at the mention again: the event can come later.
+  detach({ start, end }) { return this.#send("POST", "/mentions/detach", { start, end }).then(() => this.#look(ALL)); }
+  reassign({ start, end }, entity) {
+    return this.#send("POST", "/mentions/reassign", { start, end, entity }).then(() => this.#look(ALL));
+  }
+  split(entity, mentions) {
+    const places = mentions.map(({ start, end }) => ({ start, end }));
+    return this.#send("POST", `/entities/${encodeURIComponent(entity)}/split`, { mentions: places }).then(() => this.#look(ALL));
+  }
 
   // A long text in pieces, each cut after a space if there is one. `told(done, all)` may answer false to stop.
   async pour(text, speaker, told) {
@@ -62,7 +73,7 @@ export class Session {
   }
 
   decision(start, end) { return this.#api.json(`${this.path}/decision?start=${start}&end=${end}`); }
-  export(format) { return this.#api.fetch(`${this.path}/export?format=${format}`); }
+  export(format, singletons) { return this.#api.fetch(`${this.path}/export?format=${format}&singletons=${singletons}`); }
   share() { return this.#api.json(`${this.path}/share`, { method: "POST" }); }
   unshare() { return this.#api.fetch(`${this.path}/share`, { method: "DELETE" }); }
 
