@@ -1,8 +1,8 @@
 """A spaCy component: ``nlp.add_pipe("incoref")`` finds the entities of a document, with its own words and sentences.
 
 All that it finds is put into span groups, ``doc.spans["coref_clusters_1"]`` and so on, which spaCy keeps wherever it
-keeps a document: between processes, in a ``DocBin``, on disk. ``doc._.coref_entities``, ``doc._.coref_resolved`` and
-``span._.coref_entity`` are read off them. Knows nothing of how entities are found.
+keeps a document: between processes, in a ``DocBin``, on disk. ``doc._.coref_entities``, ``doc._.coref_resolved``,
+``span._.coref_entity`` and ``token._.coref_entity`` are read off them. Knows nothing of how entities are found.
 
 spaCy imports this module whenever it makes a pipeline, so it imports nothing heavy of its own.
 """
@@ -12,14 +12,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
+from spacy.tokens import Token as Tok
+from spacy.util import raise_error
 
 import incoref
 from incoref.session.resolved_text import resolved_text
@@ -29,7 +33,10 @@ from incoref.types import Document, Entity, Mention, Sentence, Token
 PREFIX = "coref_clusters_"
 
 _OURS = "incoref"
-"""The attribute of a span group that marks it as ours, and holds what is no span."""
+"""The attribute of a span group that marks it as ours, and holds everything but the spans."""
+_LANGUAGES = ("en", "xx")
+"""English, and pipelines that name no language."""
+ErrorHandler = Callable[[str, Any, list[Doc], Exception], None]
 _GROUP = re.compile(re.escape(PREFIX) + r"\d+")
 
 
@@ -43,6 +50,7 @@ class IncorefComponent:
         self._folder = None if model is None else Path(model)
         self._singletons, self._threads, self._options = singletons, threads, options
         self._loaded: tuple[int, incoref.Resolver] | None = None
+        self._error_handler: ErrorHandler = raise_error
         if self._folder is None or self._folder.is_dir():  # else it may come with a saved pipeline
             self.resolver.session(**options)  # says what is wrong with them
 
@@ -57,14 +65,34 @@ class IncorefComponent:
         return {**self.__dict__, "_loaded": None}
 
     def __call__(self, doc: Doc) -> Doc:
-        found = self.resolver.resolve(_document(doc), singletons=self._singletons, **self._options)
-        for key in [key for key in doc.spans if _GROUP.fullmatch(key)]:
-            del doc.spans[key]
-        words, starts = _words(doc), _sentence_starts(doc)
-        entities = sorted(found.entities, key=lambda entity: entity.mentions[0].tokens)
-        for number, entity in enumerate(entities, start=1):
-            doc.spans[f"{PREFIX}{number}"] = _group(doc, words, starts, str(number), entity)
-        return doc
+        return _with(doc, self.resolver.resolve(_document(doc), singletons=self._singletons, **self._options))
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """The documents of ``nlp.pipe``, in order; as many at a time as the encoder can read together."""
+        resolver = self.resolver
+        docs = iter(stream)
+        while batch := list(islice(docs, batch_size)):
+            documents = ((number, _document(doc)) for number, doc in enumerate(batch))
+
+            def failed(number: str | int, _: object, error: Exception, batch: list[Doc] = batch) -> None:
+                self._error_handler(_OURS, self, [batch[int(number)]], error)
+
+            for number, found in resolver.pipe(
+                documents,
+                as_tuples=True,
+                workers=resolver.model.encoder.readers,
+                singletons=self._singletons,
+                on_error=failed,
+                **self._options,
+            ):
+                yield _with(batch[int(number)], found)
+
+    def set_error_handler(self, handler: ErrorHandler) -> None:
+        """What ``nlp.set_error_handler`` calls: a document that can't be resolved goes to it, and is left out."""
+        self._error_handler = handler
+
+    def get_error_handler(self) -> ErrorHandler:
+        return self._error_handler
 
     def to_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> None:
         """Keep the model with the pipeline, unless it is the one that comes with incoref."""
@@ -78,19 +106,37 @@ class IncorefComponent:
         return self
 
 
+def _with(doc: Doc, found: Document) -> Doc:
+    """The document of spaCy with the entities that were found, and no others of ours."""
+    for key in [key for key in doc.spans if _GROUP.fullmatch(key)]:
+        del doc.spans[key]
+    words, starts = _words(doc), _sentence_starts(doc)
+    entities = sorted(found.entities, key=lambda entity: entity.mentions[0].tokens)
+    for number, entity in enumerate(entities, start=1):
+        doc.spans[f"{PREFIX}{number}"] = _group(doc, words, starts, str(number), entity)
+    return doc
+
+
 def make(
     nlp: Language,
     name: str,
     model: str | None,
     scheme: str | None,
     genre: str,
-    setting: str,
+    setting: str | None,
     singletons: bool,
     threads: int,
     eviction: str,
     max_entities: int | None,
 ) -> IncorefComponent:
     """What ``nlp.add_pipe("incoref", config={…})`` calls."""
+    if nlp.lang not in _LANGUAGES:
+        warnings.warn(
+            f"the pipeline's language is '{nlp.lang}', and incoref's model knows English alone: expect few and wrong "
+            'entities; use an English pipeline, such as spacy.blank("en")',
+            UserWarning,
+            stacklevel=2,
+        )
     options = {"scheme": scheme, "genre": genre, "setting": setting}
     bounds = {"eviction": eviction, "max_entities": max_entities}
     return IncorefComponent(model, singletons, threads, options | bounds)
@@ -107,6 +153,22 @@ def entity_of(span: Span) -> Entity | None:
         if any(mention.start == span.start and mention.end == span.end for mention in group):
             return _entity(group)
     return None
+
+
+def entity_at(token: Tok) -> Entity | None:
+    """The entity of the shortest mention that this token is in."""
+    inside = [(group, span) for group in _groups(token.doc) for span in group if span.start <= token.i < span.end]
+    return _entity(min(inside, key=lambda pair: len(pair[1]))[0]) if inside else None
+
+
+def spans_by_entity(doc: Doc) -> SpanGroup:
+    """All mentions in one span group, each with its entity as the label: what displaCy's span style shows."""
+    spans = [
+        Span(doc, mention.tokens[0], mention.tokens[1], label=f"{entity.id} {entity.name or mention.text}")
+        for entity in entities_of(doc)
+        for mention in entity.mentions
+    ]
+    return SpanGroup(doc, name="coref", spans=sorted(spans, key=lambda span: (span.start, -span.end)))
 
 
 def resolved_text_of(doc: Doc) -> str:
@@ -215,15 +277,22 @@ Language.factory(
         "model": None,
         "scheme": None,
         "genre": "unknown",
-        "setting": "sent-inc",
+        "setting": None,
         "singletons": False,
         "threads": 1,
         "eviction": "dual",
         "max_entities": None,
     },
-    assigns=["doc.spans", "doc._.coref_entities", "doc._.coref_resolved", "span._.coref_entity"],
+    assigns=[
+        "doc.spans",
+        "doc._.coref_entities",
+        "doc._.coref_resolved",
+        "span._.coref_entity",
+        "token._.coref_entity",
+    ],
     func=make,
 )
 Doc.set_extension("coref_entities", getter=entities_of, force=True)
 Doc.set_extension("coref_resolved", getter=resolved_text_of, force=True)
 Span.set_extension("coref_entity", getter=entity_of, force=True)
+Tok.set_extension("coref_entity", getter=entity_at, force=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import shutil
+import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +207,86 @@ def test_the_same_as_a_resolver_gives(tiny: TinyModels) -> None:
     assert [token.text for token in doc] == [token.text for token in document.tokens]
     expected = sorted([(m.start, m.end, m.confidence) for m in e.mentions] for e in document.entities)
     assert sorted([(m.start, m.end, m.confidence) for m in e.mentions] for e in doc._.coref_entities) == expected
+
+
+def test_a_token_tells_the_entity_of_the_shortest_mention_around_it(nlp: Any) -> None:
+    doc = nlp(TEXT)
+    assert [(token.text, token._.coref_entity.name) for token in doc if token._.coref_entity] == [
+        ("Carl", "Carl"),
+        ("She", "Carl"),
+        ("the", "the dog"),
+        ("dog", "the dog"),
+        ("it", "the dog"),
+        ("Carl", "Carl"),
+    ]
+    whole = doc[0:3]
+    doc.spans["coref_clusters_2"].append(whole)
+    assert doc[2]._.coref_entity.name == "Carl", "the shorter one"
+    assert doc[1]._.coref_entity.name == "the dog"
+
+
+def test_displacy_shows_all_mentions_with_their_entities(nlp: Any) -> None:
+    from spacy import displacy
+
+    from incoref.integrations.spacy_component import spans_by_entity
+
+    doc = nlp(TEXT)
+    doc.spans["coref"] = spans_by_entity(doc)
+    assert [(span.text, span.label_) for span in doc.spans["coref"]] == [
+        ("Carl", "1 Carl"),
+        ("She", "1 Carl"),
+        ("the dog", "2 the dog"),
+        ("it", "2 the dog"),
+        ("Carl", "1 Carl"),
+    ]
+    html = displacy.render(doc, style="span", options={"spans_key": "coref"}, jupyter=False)
+    assert "1 Carl" in html and "2 the dog" in html
+
+
+def test_a_pipeline_of_another_language_is_warned_of(tiny: TinyModels) -> None:
+    with pytest.warns(UserWarning, match="language is 'de', and incoref's model knows English alone"):
+        spacy.blank("de").add_pipe("incoref", config={"model": str(tiny.fp32)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spacy.blank("xx").add_pipe("incoref", config={"model": str(tiny.fp32)})
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 100])
+def test_batches_give_what_single_documents_give(nlp: Any, batch_size: int) -> None:
+    found = list(nlp.pipe(TEXTS * 3, batch_size=batch_size))
+    assert [doc.text for doc in found] == TEXTS * 3
+    assert [clusters(doc) for doc in found] == [clusters(nlp(text)) for text in TEXTS * 3]
+
+
+def test_batches_are_read_together(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several documents are in work at a time, as many as the encoder takes."""
+    resolver = nlp.get_pipe("incoref").resolver
+    resolve, met = resolver.resolve, threading.Barrier(2, timeout=30)
+    monkeypatch.setattr(type(resolver.model.encoder), "readers", 2, raising=False)
+
+    def meeting(*given: Any, **options: Any) -> Any:
+        met.wait()  # breaks unless two documents are being resolved
+        return resolve(*given, **options)
+
+    monkeypatch.setattr(resolver, "resolve", meeting)
+    assert len(list(nlp.pipe(["Anna left."] * 4))) == 4
+
+
+def test_a_document_that_fails_goes_to_the_error_handler(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolver = nlp.get_pipe("incoref").resolver
+    resolve = resolver.resolve
+
+    def failing(document: Any, **options: Any) -> Any:
+        if "Carl" in document.text:
+            raise ValueError("no Carl, please")
+        return resolve(document, **options)
+
+    monkeypatch.setattr(resolver, "resolve", failing)
+    with pytest.raises(ValueError, match="no Carl"):
+        list(nlp.pipe(TEXTS))
+    told: list[tuple[str, list[str], str]] = []
+    nlp.set_error_handler(
+        lambda name, component, docs, error: told.append((name, [d.text for d in docs], str(error)))
+    )
+    assert [doc.text for doc in nlp.pipe(["Anna.", "Carl.", "He."])] == ["Anna.", "He."]
+    assert told == [("incoref", ["Carl."], "no Carl, please")]

@@ -1,0 +1,185 @@
+"""A row's text and what becomes of it: rows in, documents, rows out. Knows no files but those of plain text."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from incoref.batch.sources import Raw
+from incoref.errors import IncorefError
+from incoref.outputs.jsonable import document_json
+from incoref.resolver import Resolver, Text
+from incoref.session.resolved_text import resolved_text
+from incoref.session.updates import Message
+from incoref.types import Document
+
+FIELDS = ("text", "sentences", "entities", "resolved")
+DEFAULT_FIELDS = ("text", "sentences", "entities")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns of a row mean something; all others are passed through."""
+
+    text: str = "text"
+    """A text, or a list of texts: the turns of a conversation."""
+    id: str = "id"
+    """Rows without one are called by their file and line."""
+    speaker: str | None = None
+    """Who says the text, or a list with who says each turn."""
+
+    def __post_init__(self) -> None:
+        if len({self.text, self.id, self.speaker}) < 3:
+            raise IncorefError("text, id and speaker need columns of their own")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document to resolve."""
+
+    id: str | int
+    place: str
+    text: Text
+    others: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that is no document, and why."""
+
+    id: str | int | None
+    place: str
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "place": self.place, "reason": self.reason}
+
+
+def parsed(raw: Raw, columns: Columns) -> Row | BadRow:
+    """What a row says."""
+    value = raw.value
+    if isinstance(value, Path):
+        try:
+            return Row(raw.place, raw.place, value.read_bytes().decode("utf-8-sig"), {})
+        except (OSError, UnicodeDecodeError) as error:
+            return BadRow(raw.place, raw.place, f"the file can't be read as UTF-8 text: {error}")
+    if isinstance(value, bytes):
+        try:
+            value = json.loads(value, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            return BadRow(None, raw.place, f"not JSON: {error}")
+    if not isinstance(value, dict):
+        return BadRow(None, raw.place, f"a row is a JSON object, not {_kind(value)}")
+    given = value.get(columns.id)
+    id = raw.place if given is None else given
+    if not isinstance(id, str | int) or isinstance(id, bool):
+        return BadRow(None, raw.place, f"its id in '{columns.id}' is neither a string nor a whole number")
+    try:
+        text = _text(value, columns)
+    except IncorefError as error:
+        return BadRow(id, raw.place, str(error))
+    ours = {columns.text, columns.id, columns.speaker}
+    return Row(id, raw.place, text, {name: item for name, item in value.items() if name not in ours})
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _text(row: Mapping[str, Any], columns: Columns) -> Text:
+    if columns.text not in row:
+        raise IncorefError(f"no column '{columns.text}'; it has {', '.join(map(str, row)) or 'none'}")
+    text = row[columns.text]
+    speaker = row.get(columns.speaker) if columns.speaker else None
+    if isinstance(text, str):
+        if speaker is None:
+            return text
+        if not isinstance(speaker, str):
+            raise IncorefError(f"the speaker of a text is a string, not {_kind(speaker)}")
+        return [Message(text, speaker)]
+    if not isinstance(text, list) or not all(isinstance(turn, str) for turn in text):
+        raise IncorefError(f"'{columns.text}' is neither a string nor a list of strings, but {_kind(text)}")
+    speakers = [speaker] * len(text) if speaker is None or isinstance(speaker, str) else speaker
+    if not isinstance(speakers, list) or len(speakers) != len(text):
+        raise IncorefError(f"'{columns.speaker}' has not one speaker for each of the {len(text)} turns")
+    if not all(one is None or isinstance(one, str) for one in speakers):
+        raise IncorefError(f"'{columns.speaker}' has speakers that are no strings")
+    return [Message(turn, one) for turn, one in zip(text, speakers, strict=True)]
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else type(value).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A row's document."""
+
+    row: Row
+    document: Document
+
+    def to_json(self, fields: Sequence[str]) -> dict[str, Any]:
+        """The chosen fields as JSON, the id first and the other columns last."""
+        found = self.fields(fields)
+        return {**found, **{name: _plain(value) for name, value in self.row.others.items() if name not in found}}
+
+    def to_row(self, fields: Sequence[str]) -> dict[str, Any]:
+        """The same, with other columns as they were given."""
+        return {**self.row.others, **self.fields(fields)}
+
+    def fields(self, fields: Sequence[str]) -> dict[str, Any]:
+        """The id and the chosen fields; a column that is called like one of them gives way."""
+        whole = document_json(self.document)
+        found: dict[str, Any] = {"id": self.row.id}
+        for field in FIELDS:
+            if field in fields:
+                found[field] = resolved_text(self.document) if field == "resolved" else whole[field]
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """A value of a table as JSON has it: dates as text, bytes as base64, null for what isn't a number."""
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float():
+            return value if isfinite(value) else None
+        case Mapping():
+            return {str(name): _plain(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case bytes():
+            return b64encode(value).decode("ascii")
+        case _:
+            return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def resolved(
+    resolver: Resolver, rows: Iterable[Raw], columns: Columns, *, singletons: bool, options: Mapping[str, Any]
+) -> Iterator[Resolved | BadRow]:
+    """The answers to rows, in order; many documents are read together."""
+    waiting: deque[Row | BadRow] = deque()
+
+    def texts() -> Iterator[Text]:
+        for raw in rows:
+            row = parsed(raw, columns)
+            waiting.append(row)
+            if isinstance(row, Row):
+                yield row.text
+
+    def bad_ones() -> Iterator[BadRow]:
+        while waiting and isinstance(waiting[0], BadRow):
+            yield waiting.popleft()  # type: ignore[misc]  # it was just looked at
+
+    for found in resolver.outcomes(texts(), singletons=singletons, **options):
+        yield from bad_ones()
+        row = waiting.popleft()
+        assert isinstance(row, Row)
+        yield BadRow(row.id, row.place, str(found)) if isinstance(found, IncorefError) else Resolved(row, found)
+    yield from bad_ones()

@@ -1,0 +1,263 @@
+"""Rows out of files: JSON lines, plain or compressed, Parquet, Arrow, and files of text. Parses no line and no text.
+
+The same files give the same rows in the same order every time, which is what a run that goes on relies on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from incoref.corpora.files import files_in
+from incoref.errors import IncorefError, MissingExtra
+
+STDIN = "-"
+_LINES, _TABLES, _TEXTS = (".jsonl", ".ndjson", ".json"), (".parquet", ".arrow", ".feather", ".ipc"), (".txt",)
+_PACKED = (".gz", ".zst")
+KNOWN = "JSON lines (.jsonl, .ndjson, .json; or .gz, .zst), Parquet, Arrow (.arrow, .feather, .ipc) or text (.txt)"
+_PIECE = 1 << 16
+_TABLE_ROWS = 256
+"""Rows of a table that are in memory at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A row as it stands in its file."""
+
+    place: str
+    """File and line, or file and row."""
+    value: bytes | dict[str, Any] | Path
+    """A line of JSON, a row of a table, or a file of text."""
+    size: int
+    """About how many bytes it takes."""
+    offset: int
+    """How far into its file it reaches, in the units of ``Source.size``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file with rows, or standard input."""
+
+    name: str
+    size: int
+    """In bytes, of a table in rows; 0 where nobody knows."""
+
+    @property
+    def kind(self) -> str:
+        suffix = _suffix(self.name)
+        return "lines" if self.name == STDIN or suffix in _LINES else "table" if suffix in _TABLES else "text"
+
+    def rows(self) -> Iterator[Raw]:
+        match self.kind:
+            case "lines":
+                return self._lines()
+            case "table":
+                return self._table_rows()
+            case _:
+                return iter((Raw(self.name, Path(self.name), self.size, self.size),))
+
+    def _lines(self) -> Iterator[Raw]:
+        with _faults(self.name), _opened(self.name) as (file, packed):
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield Raw(f"{self.name}:{number}", line, len(line), packed.tell() if packed else 0)
+
+    def _table_rows(self) -> Iterator[Raw]:
+        number = 0
+        with _faults(self.name):
+            for batch in _batches(Path(self.name)):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield Raw(f"{self.name}:{number}", row, _bytes_of(row), number)
+
+    def schema(self) -> Any:
+        """The columns of a table, as Arrow describes them; none of anything else."""
+        if self.kind != "table":
+            return None
+        with _faults(self.name):
+            return _table(Path(self.name))[0]
+
+
+def sources_of(names: Sequence[str]) -> list[Source]:
+    """The files that these names of files and folders stand for, in order; those in a folder by name."""
+    found: list[Source] = []
+    for name in names:
+        path = Path(name)
+        if name == STDIN:
+            found.append(Source(STDIN, 0))
+        elif path.is_dir():
+            inside = files_in(path, lambda file: _suffix(file.name) in (*_LINES, *_TABLES, *_TEXTS))
+            if not inside:
+                raise IncorefError(f"{name}: nothing to read in this folder; it may hold {KNOWN}")
+            found += [_source(file) for file in inside]
+        elif not path.exists():
+            raise IncorefError(f"{name}: no such file or folder")
+        elif _suffix(name) not in (*_LINES, *_TABLES, *_TEXTS):
+            raise IncorefError(f"{name}: its name does not say what it holds; name it as {KNOWN}")
+        else:
+            found.append(_source(path))
+    return found
+
+
+def _source(path: Path) -> Source:
+    if _suffix(path.name) in _TABLES:
+        with _faults(str(path)):
+            return Source(str(path), _table(path)[1])
+    return Source(str(path), path.stat().st_size)
+
+
+def _suffix(name: str) -> str:
+    """What a file's name ends in, without that of a compression."""
+    path = Path(name.lower())
+    if path.suffix in _PACKED and Path(path.stem).suffix in _LINES:
+        return Path(path.stem).suffix
+    return path.suffix
+
+
+@contextmanager
+def _faults(name: str) -> Iterator[None]:
+    """What can go wrong with a file, as an error that names it."""
+    try:
+        yield
+    except IncorefError:
+        raise
+    except Exception as error:  # EOFError, zlib's, zstandard's and Arrow's have no common base
+        if isinstance(error, OSError | EOFError) or type(error).__module__.partition(".")[0] in (
+            "zlib",
+            "zstandard",
+            "compression",
+            "pyarrow",
+        ):
+            raise IncorefError(f"{name}: can't be read: {error}") from error
+        raise
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[tuple[IO[bytes], IO[bytes] | None]]:
+    """A file's lines, and the file itself, which knows how far it was read."""
+    if name == STDIN:
+        yield sys.stdin.buffer, None
+        return
+    with Path(name).open("rb") as packed:
+        match Path(name.lower()).suffix:
+            case ".gz":
+                with gzip.GzipFile(fileobj=packed) as file:
+                    yield file, packed  # type: ignore[misc]  # it is read like one
+            case ".zst":
+                yield _zstandard(packed), packed
+            case _:
+                yield packed, packed
+
+
+def _zstandard(packed: IO[bytes]) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.ZstdFile(packed)  # type: ignore[no-any-return]
+    return io.BufferedReader(_Zstandard(packed))
+
+
+class _Zstandard(io.RawIOBase):
+    """The content of a file in Zstandard's format, of one frame or several; one that ends too early is an error."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        try:
+            from zstandard import ZstdDecompressor
+        except ImportError as error:
+            raise MissingExtra("zstandard", "zstd", "reading .zst files") from error
+        self._packed, self._frames = packed, ZstdDecompressor()
+        self._frame = self._frames.decompressobj()
+        self._begun = False
+        self._content = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._content:
+            packed = self._packed.read(_PIECE)
+            if not packed:
+                if self._begun:
+                    raise EOFError("the file ends in the middle")
+                return 0
+            parts = []
+            while packed:
+                self._begun = True
+                parts.append(self._frame.decompress(packed))
+                packed = b""
+                if self._frame.eof:
+                    packed, self._begun = self._frame.unused_data, False
+                    self._frame = self._frames.decompressobj()
+            self._content = b"".join(parts)
+        count = min(len(buffer), len(self._content))
+        buffer[:count], self._content = self._content[:count], self._content[count:]
+        return count
+
+
+def arrow() -> Any:
+    """The package that reads and writes tables."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "parquet", "reading and writing Parquet and Arrow") from error
+    return pyarrow
+
+
+def _table(path: Path) -> tuple[Any, int]:
+    """The columns of a table and the number of its rows, without reading them."""
+    pa = arrow()
+    if path.suffix.lower() == ".parquet":
+        with pa.parquet.ParquetFile(path) as file:
+            return file.schema_arrow, file.metadata.num_rows
+    with _ipc(path) as reader:
+        return reader.schema, sum(batch.num_rows for batch in _ipc_batches(reader))
+
+
+def _batches(path: Path) -> Iterator[Any]:
+    """A table's rows, a few at a time."""
+    if path.suffix.lower() == ".parquet":
+        with arrow().parquet.ParquetFile(path) as file:
+            yield from file.iter_batches(batch_size=_TABLE_ROWS)
+        return
+    with _ipc(path) as reader:
+        for batch in _ipc_batches(reader):
+            for start in range(0, batch.num_rows, _TABLE_ROWS):
+                yield batch.slice(start, _TABLE_ROWS)
+
+
+@contextmanager
+def _ipc(path: Path) -> Iterator[Any]:
+    """A reader of either kind of Arrow file: Feather is the one that can be read from anywhere."""
+    pa = arrow()
+    with pa.memory_map(str(path)) as file:
+        try:
+            reader = pa.ipc.open_file(file)
+        except pa.ArrowInvalid:
+            file.seek(0)
+            reader = pa.ipc.open_stream(file)
+        yield reader
+
+
+def _ipc_batches(reader: Any) -> Iterator[Any]:
+    if hasattr(reader, "get_batch"):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)
+
+
+def _bytes_of(row: Any) -> int:
+    match row:
+        case dict():
+            return sum(map(_bytes_of, row.values()))
+        case list():
+            return sum(map(_bytes_of, row))
+        case str() | bytes():
+            return len(row)
+        case _:
+            return 8

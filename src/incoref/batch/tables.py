@@ -1,0 +1,147 @@
+"""Answers as a table: the columns of Parquet files that ``incoref batch`` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from incoref.batch.answers import FIELDS, BadRow, Columns, resolved
+from incoref.batch.sources import Raw, arrow
+from incoref.errors import IncorefError
+from incoref.resolver import Resolver
+
+OTHERS = "columns"
+"""Where rows without a schema, those of JSON lines, keep their other columns: as JSON."""
+ERROR = "error"
+_GROUP = 128
+"""Documents in a row group: what is in memory at once."""
+
+
+def schema_of(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
+    """The columns of answers to rows with this schema; none is that of JSON lines and of text."""
+    pa = arrow()
+    found = [pa.field("id", pa.string()), *_fields(fields)]
+    if given is None:
+        return pa.schema([*found, pa.field(OTHERS, pa.string())])
+    ours = {columns.text, columns.id, columns.speaker, *(field.name for field in found)}
+    return pa.schema([*found, *(field for field in given if field.name not in ours)])
+
+
+def schema_in_an_engine(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
+    """The columns of answers to rows of another program's table: its own without text and speaker, then ours.
+
+    ``error`` says why a row is no document.
+    """
+    pa = arrow()
+    found = [*_fields(fields), pa.field(ERROR, pa.string())]
+    ours = {columns.text, columns.speaker, *(field.name for field in found)}
+    return pa.schema([*(field for field in given if field.name not in ours), *found])
+
+
+def answered(
+    resolver: Resolver, table: Any, columns: Columns, fields: Sequence[str], *, singletons: bool, options: Any
+) -> Any:
+    """The answers to the rows of a table, row by row, with ``schema_in_an_engine``."""
+    schema = schema_in_an_engine(table.schema, columns, fields)
+    rows = table.to_pylist()
+    raws = (Raw(f"row {number}", row, 0, 0) for number, row in enumerate(rows))
+    answers = []
+    for row, found in zip(
+        rows, resolved(resolver, raws, columns, singletons=singletons, options=options), strict=True
+    ):
+        of_ours = {ERROR: found.reason} if isinstance(found, BadRow) else found.fields(fields)
+        of_ours.pop("id", None)
+        answers.append({**dict.fromkeys(schema.names), **row, **dict.fromkeys(fields), ERROR: None, **of_ours})
+    return _table(answers, schema)
+
+
+def _fields(fields: Sequence[str]) -> list[Any]:
+    pa = arrow()
+    place = [("start", pa.int64()), ("end", pa.int64())]
+    mention = pa.struct(
+        [
+            *place,
+            ("text", pa.string()),
+            ("sentence", pa.int32()),
+            ("confidence", pa.float64()),
+            ("mention_confidence", pa.float64()),
+        ]
+    )
+    names = [(name, pa.string()) for name in ("id", "name", "type", "speaker")]
+    kinds = {
+        "text": pa.string(),
+        "sentences": pa.list_(pa.struct([*place, ("speaker", pa.string())])),
+        "entities": pa.list_(pa.struct([*names, ("mentions", pa.list_(mention))])),
+        "resolved": pa.string(),
+    }
+    return [pa.field(field, kinds[field]) for field in FIELDS if field in fields]
+
+
+def common_schema(schemas: Sequence[tuple[str, Any]]) -> Any:
+    """The one schema of all inputs, by name; none if there is none."""
+    if not schemas:
+        return None
+    first_name, first = schemas[0]
+    for name, schema in schemas[1:]:
+        if (first is None) != (schema is None) or (first is not None and not first.equals(schema)):
+            raise IncorefError(
+                f"{name}: other columns than {first_name}; give tables with other columns a run of their own"
+            )
+    return first
+
+
+class TableWriter:
+    """Writes answers into a Parquet file, group by group."""
+
+    def __init__(self, path: Path, schema: Any, *, others_as_json: bool) -> None:
+        self._schema, self._others_as_json = schema, others_as_json
+        self._file = arrow().parquet.ParquetWriter(path, schema, compression="zstd")
+        self._rows: list[dict[str, Any]] = []
+
+    def write(self, answer: Mapping[str, Any]) -> None:
+        row = {**answer, "id": str(answer["id"])}
+        if self._others_as_json:
+            others = {name: value for name, value in answer.items() if name not in self._schema.names}
+            row[OTHERS] = json.dumps(others, ensure_ascii=False) if others else None
+        self._rows.append(row)
+        if len(self._rows) == _GROUP:
+            self._flush()
+
+    def __enter__(self) -> TableWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._flush()
+        self._file.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._file.write_table(_table(self._rows, self._schema))
+            self._rows = []
+
+
+def _table(rows: list[dict[str, Any]], schema: Any) -> Any:
+    table = arrow().Table
+    try:
+        return table.from_pylist(rows, schema=schema)
+    except UnicodeEncodeError:  # half a character, which a table has no place for
+        return table.from_pylist(list(map(_whole_characters, rows)), schema=schema)
+
+
+def _whole_characters(value: Any) -> Any:
+    """The value with a question mark for every half of a surrogate pair: offsets stay what they are."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case dict():
+            return {name: _whole_characters(item) for name, item in value.items()}
+        case list():
+            return list(map(_whole_characters, value))
+        case _:
+            return value
