@@ -1,7 +1,14 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests, and which tests need PyTorch.
+
+A test module that imports the learning side is marked ``learning`` as a whole; a single test is marked by hand, and
+imports it within. Without PyTorch, as in ``make test-core``, none of these run.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,11 +16,41 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from incoref.resolver import Resolver
     from tiny_models import TinyModels
 
 # How long an example takes says more of the machine than of the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+HAS_TORCH = find_spec("torch") is not None
+_IMPORTS_LEARNING = re.compile(
+    r"^(?:from|import) (?:torch|transformers|incoref\.learning|tiny_networks|tiny_training|paper_models)\b",
+    re.MULTILINE,
+)
+
+
+def needs_torch(module: Path) -> bool:
+    """Whether a test module imports the learning side as a whole."""
+    return module.suffix == ".py" and _IMPORTS_LEARNING.search(module.read_text(encoding="utf-8")) is not None
+
+
+def pytest_report_header() -> str | None:
+    return None if HAS_TORCH else "PyTorch is not installed: tests of the learning side are left out"
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out modules that can't be imported without PyTorch."""
+    return True if not HAS_TORCH and collection_path.is_file() and needs_torch(collection_path) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    modules = {path: needs_torch(path) for path in {item.path for item in items}}
+    for item in items:
+        if modules[item.path]:
+            item.add_marker("learning")
+        if not HAS_TORCH and item.get_closest_marker("learning") is not None:
+            item.add_marker(pytest.mark.skip(reason="needs PyTorch: pip install 'incoref[train]'"))
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +65,24 @@ def shared() -> Path:
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
     """A small random model, as checkpoint, fp32 and int8 folder."""
-    from tiny_models import TinyModels
+    from tiny_models import FOLDER_VARIABLE, TinyModels
 
-    return TinyModels(tmp_path_factory.mktemp("tiny"))
+    made = os.environ.get(FOLDER_VARIABLE)
+    return TinyModels(tmp_path_factory.mktemp("tiny") if made is None else Path(made).resolve())
+
+
+@pytest.fixture(scope="session")
+def resolver(tiny: TinyModels) -> Resolver:
+    """The small random model in int8, as the shipped one is: its decisions mean nothing, but they vary."""
+    from incoref.resolver import load
+
+    return load(tiny.int8)
+
+
+@pytest.fixture(scope="session")
+def rule_resolver(tiny: TinyModels) -> Resolver:
+    """A model that decides by simple rules, so that tests can say what it must find."""
+    from incoref.resolver import Resolver
+    from rule_model import RuleModel
+
+    return Resolver(RuleModel.like(tiny.model))

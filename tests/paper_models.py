@@ -92,7 +92,7 @@ def write_reference_folder(folder: Path, config: PaperConfig, documents: list[Pa
     )
     _write(folder / "config.json", _described(config))
     _write(folder / "documents.json", [_document(document) for document in documents])
-    _write(folder / "expected.json", [_outputs(model, document) for document in documents])
+    _write(folder / "expected.json", [_outputs(model.double(), document) for document in documents])
 
 
 def _described(config: PaperConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A real redis-server for tests, on a socket in a folder of its own; nothing is left of it."""
+"""A real redis-server for tests, on a socket in its own temporary folder."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ HOW_TO_INSTALL = "needs redis-server; on Debian and Ubuntu: apt-get install redi
 
 
 @contextmanager
-def running() -> Iterator[str]:
-    """The address of a server that is ready. Without redis-server the test is skipped, but fails in CI."""
+def running(*more: str) -> Iterator[str]:
+    """The URL of a server that is ready, with more settings. Without redis-server: skipped, or failed in CI."""
     program = shutil.which("redis-server")
     if program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(HOW_TO_INSTALL)
-    # Not pytest's folder: the name of a socket must be short.
+    # Not in pytest's folder, because the path of a socket must be short.
     with tempfile.TemporaryDirectory(prefix="redis") as folder:
         socket = Path(folder) / "socket"
         settings = ("--port", "0", "--unixsocket", str(socket), "--dir", folder, "--save", "")
         durable = ("--appendonly", "yes", "--appendfsync", "always")
-        with subprocess.Popen([program, *settings, *durable], stdout=subprocess.DEVNULL) as server:
+        with subprocess.Popen([program, *settings, *durable, *more], stdout=subprocess.DEVNULL) as server:
             try:
                 until = time.monotonic() + 20
                 while not socket.exists():

@@ -1,4 +1,4 @@
-"""A model that decides by rules, so that tests can say what a session must answer; all else in it is the real thing.
+"""A model that decides by rules, so that tests can say what a session must find; everything else in it is real.
 
 Mentions are words with a capital, pronouns, and "the" with the word after it. A mention joins the entity that has
 been called the same, "I" that of the speaker, another pronoun the latest entity.
@@ -6,15 +6,18 @@ been called the same, "I" that of the speaker, another pronoun the latest entity
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from incoref.model.clusterer import Decision, EntityMemory, SpanVector
 from incoref.model.features import MentionFacts, facts_of
-from incoref.model.folder import Model, ModelState, word_means
-from incoref.model.step import BlockResult, FoundMention, after, turns
-from incoref.model.subwords import Subwords, Utterance, joined
+from incoref.model.features.distance import LATEST
+from incoref.model.features.match import STRINGS
+from incoref.model.features.speaker import I_OF
+from incoref.model.folder import Block, Model, ModelState, word_means
+from incoref.model.step import BlockResult, FoundMention, Seen, after, quotations_of, turns
+from incoref.model.subwords import joined
 
 PRONOUNS = frozenset("i he him his she her it they them".split())
 CONFIDENCE, MENTION_CONFIDENCE = 0.75, 0.5
@@ -23,11 +26,19 @@ CONFIDENCE, MENTION_CONFIDENCE = 0.75, 0.5
 class RuleModel(Model):
     @classmethod
     def like(cls, model: Model) -> RuleModel:
-        """With the files of a real one."""
+        """With the files of a real model."""
         return cls(model.folder, model.config, model.tokenizer, model.encoder, model.heads)
 
+    def foreseen(self, blocks: Sequence[Block], classes: Mapping[str, int]) -> None:
+        """Rules look at words, which cost nothing."""
+
     def step(
-        self, block: Sequence[tuple[Utterance, Subwords]], state: ModelState, classes: Mapping[str, int]
+        self,
+        block: Block,
+        state: ModelState,
+        classes: Mapping[str, int],
+        seen: Seen | None = None,
+        between: Callable[[], None] | None = None,
     ) -> tuple[ModelState, BlockResult]:
         subwords = joined([part for _, part in block])
         vectors, encoder = self.encoder.read(subwords.ids, state.encoder)
@@ -55,7 +66,7 @@ class RuleModel(Model):
                     )
                 )
             place += len(words)
-        reading = after(before, utterances, memory)
+        reading = after(before, utterances, memory, quotations_of(utterances, before)[1])
         return ModelState(reading, encoder), BlockResult(tuple(mentions), ())
 
     def _decide(
@@ -63,13 +74,13 @@ class RuleModel(Model):
     ) -> Decision:
         if facts.says_i and facts.speaker in memory.participants:
             return self.heads.clusters.assign(memory, vector, facts, self.heads.clusters.constant(classes))
-        rows = memory.facts.rows()
+        rows = memory.states.rows()
         if facts.says_i:
-            same = [row for row, known in enumerate(rows) if facts.speaker and known.i_of == facts.speaker]
+            same = [row for row, known in enumerate(rows) if facts.speaker and known[I_OF] == facts.speaker]
         elif facts.pronoun:
-            same = sorted(range(len(rows)), key=lambda row: rows[row].latest)
+            same = sorted(range(len(rows)), key=lambda row: rows[row][LATEST])
         else:
-            same = [row for row, known in enumerate(rows) if facts.string in known.strings]
+            same = [row for row, known in enumerate(rows) if facts.string in known[STRINGS]]
         entity = same[-1] if same else len(rows)
         self.heads.clusters.add(memory, vector, facts, entity)
         probabilities = np.full(len(rows) + 1, (1 - CONFIDENCE) / max(1, len(rows)), np.float32)
@@ -78,11 +89,11 @@ class RuleModel(Model):
 
 
 def _spans(words: Sequence[str]) -> list[tuple[int, int]]:
-    """First word and the one after the last, in order of their ends."""
-    found = []
+    """Half-open ranges of words, in order of their ends."""
+    spans = []
     for place, word in enumerate(words):
         if place and words[place - 1].lower() == "the":
-            found.append((place - 1, place + 1))
+            spans.append((place - 1, place + 1))
         elif word.lower() in PRONOUNS or (word[0].isupper() and word != "The"):
-            found.append((place, place + 1))
-    return found
+            spans.append((place, place + 1))
+    return spans

@@ -1,4 +1,4 @@
-"""Scores of actions without weights: from a script, or at random."""
+"""Action scores without a network: from a script, or random."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from incoref.model.transitions import Action
 
 
 class ScriptedScoring:
-    """Wants a script's actions, token by token, and otherwise to advance; remembers what it was asked and told."""
+    """Prefers a script's actions, token by token, and otherwise ADVANCE; records every call."""
 
     def __init__(self, script: Mapping[int, Sequence[Action]]) -> None:
-        self._left = {position: list(wanted) for position, wanted in script.items()}
-        self.asked: list[tuple[int, int | None]] = []
-        self.told: list[tuple[int, Action]] = []
+        self._left = {position: list(preferred) for position, preferred in script.items()}
+        self.scored: list[tuple[int, int | None]] = []
+        self.actions: list[tuple[int, Action]] = []
 
     def scores(self, position: int, top: int | None) -> list[float]:
-        self.asked.append((position, top))
+        self.scored.append((position, top))
         scores = [0.0] * len(Action)
         scores[Action.ADVANCE] = 1.0
-        for wanted in self._left.get(position, [])[:1]:
-            scores[wanted] = 2.0
+        for preferred in self._left.get(position, [])[:1]:
+            scores[preferred] = 2.0
         return scores
 
     def taken(self, position: int, action: Action) -> None:
-        self.told.append((position, action))
+        self.actions.append((position, action))
         if self._left.get(position):
             self._left[position].pop(0)
 
 
 class RandomScoring:
-    """Any scores at all, the same ones for the same seed."""
+    """Random scores, reproducible by seed."""
 
     def __init__(self, seed: int) -> None:
         self._draw = random.Random(seed)

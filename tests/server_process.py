@@ -1,4 +1,4 @@
-"""Servers in processes of their own, for tests: started, asked, stopped or killed."""
+"""Servers in their own processes, for tests that start, stop and kill them."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-_NURSERY = multiprocessing.get_context("forkserver")
-_NURSERY.set_forkserver_preload(["incoref.server.lifecycle"])
+_FORK_SERVER = multiprocessing.get_context("forkserver")
+_FORK_SERVER.set_forkserver_preload(["incoref.server.lifecycle"])
 
 
 class ServerProcess:
-    """``incoref serve`` on a free port of this machine; the same port again if it is given."""
+    """``incoref serve`` on a free port, or on the given one."""
 
-    def __init__(self, model: Path, store: str, *arguments: str, port: int = 0) -> None:
+    def __init__(self, model: Path, store: str, *arguments: str, port: int = 0, package: Path | None = None) -> None:
+        """``package`` is a folder with another build of the package."""
         command = [sys.executable, "-m", "incoref", "serve", "--model", str(model), "--store", store]
         self._process = subprocess.Popen(
             [*command, "--port", str(port), "--workers", "2", "--log-level", "warning", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "OMP_NUM_THREADS": "1", **({"PYTHONPATH": str(package)} if package else {})},
         )
         assert self._process.stdout is not None
         self.greeting = self._process.stdout.readline()
-        found = re.search(r"http://\S+:(\d+)", self.greeting)
-        if found is None:
+        address = re.search(r"http://\S+:(\d+)", self.greeting)
+        if address is None:
             raise AssertionError(f"the server did not start: {self._process.communicate()[1]}")
-        self.url, self.port = found[0], int(found[1])
+        self.url, self.port = address[0], int(address[1])
 
     def __enter__(self) -> ServerProcess:
         return self
@@ -42,7 +43,7 @@ class ServerProcess:
             self.kill()
 
     def kill(self) -> None:
-        """As if the power went off."""
+        """Kill the process without a warning, as a power cut would."""
         self._process.send_signal(signal.SIGKILL)
         self._process.communicate()
 
@@ -50,22 +51,22 @@ class ServerProcess:
         self._process.send_signal(signal.SIGTERM)
 
     def ended(self) -> tuple[int, str]:
-        """Wait for its end: exit code, and what it said on stderr."""
-        said = self._process.communicate(timeout=60)[1]
-        return self._process.returncode, said
+        """Wait until it ends; its exit code and its output on stderr."""
+        errors = self._process.communicate(timeout=60)[1]
+        return self._process.returncode, errors
 
 
 class QuickServer:
-    """What ``incoref serve`` runs, in a process that has the modules already: there at once, for many kills."""
+    """The same server in a forked process that has imported everything: quick to start, for tests with many kills."""
 
     def __init__(self, model: Path, store: str, port: int = 0) -> None:
-        listening, telling = _NURSERY.Pipe(duplex=False)
-        self._process = _NURSERY.Process(target=_serve, args=(model, store, port, telling))
+        receiver, sender = _FORK_SERVER.Pipe(duplex=False)
+        self._process = _FORK_SERVER.Process(target=_serve, args=(model, store, port, sender))
         self._process.start()
-        telling.close()
-        found = re.search(r"http://\S+:(\d+)", listening.recv())
-        assert found is not None
-        self.url, self.port = found[0], int(found[1])
+        sender.close()
+        address = re.search(r"http://\S+:(\d+)", receiver.recv())
+        assert address is not None
+        self.url, self.port = address[0], int(address[1])
 
     def __enter__(self) -> QuickServer:
         return self
@@ -74,12 +75,12 @@ class QuickServer:
         self.kill()
 
     def kill(self) -> None:
-        """As if the power went off."""
+        """Kill the process without a warning, as a power cut would."""
         self._process.kill()
         self._process.join()
 
 
-def _serve(model: Path, store: str, port: int, told: Connection) -> None:
+def _serve(model: Path, store: str, port: int, greeting: Connection) -> None:
     from incoref.server.lifecycle import ServeOptions, serve
 
-    serve(ServeOptions(port=port, store=store, model=model, workers=2), say=told.send)
+    serve(ServeOptions(port=port, store=store, model=model, workers=2), say=greeting.send)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies that several tests share: documents with nested, crossing, repeated and lone mentions."""
+"""Hypothesis strategies for several tests: documents with nested, crossing and repeated mentions, and singletons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPEAKERS = [None, "Ann", "Bob", "Ana María", "Speaker#1"]
 
 
 def words() -> st.SearchStrategy[str]:
-    """A word: without white space, often one that means something in some format."""
+    """A word without white space, often one with a special meaning in some format."""
     return st.sampled_from(TRICKY_WORDS) | st.text(LETTERS, min_size=1, max_size=6)
 
 
@@ -42,7 +42,7 @@ def attribute_sets(names: st.SearchStrategy[str], values: st.SearchStrategy[str]
 
 
 def odd_values() -> st.SearchStrategy[str]:
-    """Text as it stands in fields of formats, with everything that could break them."""
+    """Values for the fields of formats, with everything that could break them."""
     pieces = ["a", "b-c", "d|e", "f=g", "_", "-", "*", "(h)", "[1/2]", " ", "\t", "\n", "%28", "#", "é", "Pseudo", ""]
     return st.lists(st.sampled_from(pieces), min_size=1, max_size=3).map("".join)
 
@@ -61,7 +61,7 @@ def documents(
     types: st.SearchStrategy[str | None] = st.none(),  # noqa: B008 (strategies are immutable)
     attributes: st.SearchStrategy[Attributes] = PLAIN_ATTRIBUTES,
 ) -> Document:
-    """A document of one word at least.
+    """A document with at least one word.
 
     Words are one space apart and sentences one line break, or with ``free_spacing`` whatever white space a text may
     have. Entities are numbered in order of their first mention; ``ids`` gives them other names.
@@ -69,10 +69,11 @@ def documents(
     rows = draw(st.lists(st.lists(words(), min_size=1, max_size=max_words), min_size=1, max_size=max_sentences))
     between_words = st.sampled_from([" ", " ", "", "\n", "  "]) if free_spacing else st.just(" ")
     between_sentences = st.sampled_from([" ", "\n", "\n\n", ""]) if free_spacing else st.just("\n")
-    text, sentences = "", []
+    text = ""
+    sentences: list[Sentence] = []
     for row in rows:
         text += draw(between_sentences) if sentences else ""
-        tokens = []
+        tokens: list[Token] = []
         for word in row:
             text += draw(between_words) if tokens else ""
             tokens.append(Token(word, len(text), len(text) + len(word), draw(attributes)))

@@ -1,26 +1,29 @@
 """A model small enough for tests: a random BERT of two layers with random heads, as checkpoint and as model folders.
 
 Its decisions mean nothing, but they vary with the words: it finds nested mentions, founds entities and links to them.
-Needs nothing but this project.
+Making one needs PyTorch; without it, tests use the model folders that
+
+    python tests/tiny_models.py FOLDER
+
+made elsewhere, if INCOREF_TINY_MODELS names the folder.
 """
 
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-import torch
+import pytest
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig
-from incoref.learning.data.examples import annotate, read
-from incoref.learning.export.export import export
-from incoref.learning.nets.encoder import WRITING_TABLE, BlockCausalEncoder, EncoderSizes
-from incoref.learning.nets.streaming import HeadSizes, StreamingModel
-from incoref.learning.train.checkpoints import load_model, save_model
 from incoref.model.folder import Model
 from incoref.model.selftest import document_of
 from incoref.model.step import HeadNames
@@ -29,120 +32,69 @@ from incoref.model.transitions import Span, derivable
 from incoref.model.windows import WindowSizes
 from incoref.types import Document, Entity, Mention
 
+if TYPE_CHECKING:
+    from incoref.learning.nets.streaming import StreamingModel
+
 WORDS = (
     "the a old young man woman dog city river house teacher of in Anna Berta Carl Hong Kong Island he she it they I "
     "you his her , . saw met said left was and who walked unbelievably antidisestablishmentarian 1984 émigré"
 ).split()
 WITH_MARKS = (*WORDS, "“", "”", '"')
-"""The words, and marks of quotations, which the tokenizer doesn't know."""
+"""The words and quotation marks, which the tokenizer doesn't know."""
 SPEAKERS = (None, "Anna", "CarlBerta")
 NAMES = HeadNames(("unknown", "news", "talk"), ("ontonotes", "all"), ("person", "place", "thing"))
 SIZES = WindowSizes(size=48, tail=14)
 LONG = WindowSizes(size=192, tail=40)
 """The largest windows that the model's positions allow."""
-HEADS = HeadsConfig(
-    stack=12, history=6, action=5, feature=4, detector_hidden=40, projection=16, clusterer_hidden=24, new_hidden=8
-)
+FOLDER_VARIABLE = "INCOREF_TINY_MODELS"
+"""The environment variable that names a folder with model folders made beforehand."""
 
 
 def tokenizer() -> Tokenizer:
-    """WordPiece: some of the words whole, the others letter by letter."""
+    """WordPiece: short words are one piece, others one piece per letter."""
     letters = sorted(set("".join(WORDS).lower()) | set("abcdefghijklmnopqrstuvwxyz0123456789:"))
     whole = [word.lower() for word in WORDS if len(word) < 6]
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *whole, *letters, *(f"##{letter}" for letter in letters)]
     vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
-    made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer(strip_accents=False)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    return made
-
-
-def random_model(seed: int = 3, names: HeadNames = NAMES, capitals: bool = False) -> StreamingModel:
-    """Two layers, width 32; random heads whose scores are spread so that every action and both choices happen."""
-    torch.manual_seed(seed)
-    sizes = EncoderSizes(
-        vocabulary=tokenizer().get_vocab_size(),
-        width=32,
-        layers=2,
-        heads=4,
-        inner=64,
-        positions=LONG.size,
-        capitals=capitals,
-    )
-    model = StreamingModel(BlockCausalEncoder(sizes), names, HeadSizes(**HEADS.model_dump())).eval()
-    text = random_document(12, seed)
-    reading = read(text, SubwordTokenizer(tokenizer()), SIZES)
-    annotation = annotate(text, reading, names.schemes[0], {})
-    new = model.clusterer.new_entity
-    assert new is not None
-    with torch.no_grad():
-        for name, value in model.named_parameters():
-            if name.endswith(WRITING_TABLE):
-                value[1:].normal_()
-            elif "LayerNorm" not in name and not name.startswith("encoder.embeddings"):
-                value.normal_(0, 0.2)
-        scores = model.scores(model.word_vectors(reading), annotation, 0)
-        assert isinstance(scores.new, torch.Tensor)
-        for layer, found, wanted in (
-            (model.detector.output, scores.actions, torch.tensor([1.0, 0.0, 0.0, -1.0])),
-            (model.clusterer.output, scores.pairs[:, None], torch.zeros(1)),
-            (new[2], scores.new[:, None], torch.full((1,), 3.0)),
-        ):
-            spread = 2 / found.std(dim=0)
-            layer.bias.copy_(wanted - spread * (found.mean(dim=0) - layer.bias))
-            layer.weight *= spread[:, None]
-    return model
+    wordpiece = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    wordpiece.normalizer = normalizers.BertNormalizer(strip_accents=False)
+    wordpiece.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return wordpiece
 
 
 class TinyModels:
-    """The checkpoint and its exports, made in a folder when they are first asked for."""
+    """A random model with a key–value cache and one without, as checkpoints and as model folders in both precisions.
+
+    Each is made in ``folder`` when it is first needed, unless it is there. Making one needs PyTorch.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @cached_property
     def checkpoint(self) -> Path:
-        return self._checkpoint("checkpoint", cache=True, capitals=False)
-
-    @cached_property
-    def alone_checkpoint(self) -> Path:
-        """One that reads every block alone, and is told which words have capitals."""
-        return self._checkpoint("alone", cache=False, capitals=True)
-
-    def _checkpoint(self, name: str, cache: bool, capitals: bool) -> Path:
-        source = self._folder / f"{name}-pretrained"
-        source.mkdir()
-        tokenizer().save(str(source / "tokenizer.json"))
-        corpus = CorpusConfig(path=self._folder / "none")
-        encoder = EncoderConfig(path=source, window=SIZES.size, tail=SIZES.tail, cache=cache, capitals=capitals)
-        config = Configuration(encoder=encoder, heads=HEADS, train=(corpus,), dev=(corpus,), types=NAMES.types)
-        save_model(self._folder / name, random_model(capitals=capitals), config, NAMES)
-        return self._folder / name
+        return self._checkpoint("cached")
 
     @cached_property
     def torch(self) -> StreamingModel:
-        return load_model(self.checkpoint)[0]
+        return self._trained("cached")
 
     @cached_property
-    def alone_torch(self) -> StreamingModel:
-        return load_model(self.alone_checkpoint)[0]
+    def stateless_torch(self) -> StreamingModel:
+        return self._trained("stateless")
 
     @cached_property
     def fp32(self) -> Path:
-        export([self.checkpoint], self._folder / "fp32", name="tiny", quantise=False)
-        return self._folder / "fp32"
+        return self._exported("cached", "fp32")
 
     @cached_property
     def int8(self) -> Path:
-        export([self.checkpoint], self._folder / "int8", name="tiny", quantise=True)
-        return self._folder / "int8"
+        return self._exported("cached", "int8")
 
     @cached_property
-    def alone(self) -> dict[str, Model]:
-        """The exports of the one that reads every block alone, by precision."""
-        for name, quantise in (("fp32", False), ("int8", True)):
-            export([self.alone_checkpoint], self._folder / f"alone-{name}", name="tiny", quantise=quantise)
-        return {name: Model.load(self._folder / f"alone-{name}") for name in ("fp32", "int8")}
+    def stateless(self) -> dict[str, Model]:
+        """The model that reads every block alone and is told which words have capitals, by precision."""
+        return {precision: Model.load(self._exported("stateless", precision)) for precision in ("fp32", "int8")}
 
     @cached_property
     def model(self) -> Model:
@@ -151,6 +103,36 @@ class TinyModels:
     @cached_property
     def tokenizer(self) -> SubwordTokenizer:
         return SubwordTokenizer(tokenizer())
+
+    def make_all(self) -> None:
+        """Make every model folder now."""
+        for kind, precision in product(("cached", "stateless"), ("fp32", "int8")):
+            self._exported(kind, precision)
+
+    def _checkpoint(self, kind: str) -> Path:
+        folder = self._folder / kind
+        if not folder.is_dir():
+            _networks().write_checkpoint(folder, stateless=kind == "stateless")
+        return folder
+
+    def _trained(self, kind: str) -> StreamingModel:
+        from incoref.learning.train.checkpoints import load_model
+
+        return load_model(self._checkpoint(kind))[0]
+
+    def _exported(self, kind: str, precision: str) -> Path:
+        folder = self._folder / f"{kind}-{precision}"
+        if not folder.is_dir():
+            _networks().write_model_folder(self._checkpoint(kind), folder, quantise=precision == "int8")
+        return folder
+
+
+def _networks() -> ModuleType:
+    if find_spec("torch") is None:
+        pytest.skip(f"needs PyTorch, or the small models that 'make test-core' makes ({FOLDER_VARIABLE})")
+    import tiny_networks
+
+    return tiny_networks
 
 
 def random_utterances(count: int, seed: int = 0, longest: int = 16, words: Sequence[str] = WORDS) -> list[Utterance]:
@@ -210,3 +192,6 @@ utterances = st.lists(
     max_size=14,
 )
 """Short texts with speakers."""
+
+if __name__ == "__main__":
+    TinyModels(Path(sys.argv[1])).make_all()

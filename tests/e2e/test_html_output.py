@@ -47,12 +47,12 @@ def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     (tmp_path / "page.html").write_text(html_page(document()), encoding="utf-8")
     opened = chromium.new_page()
     opened.set_default_timeout(60_000)
-    complaints = browser.Complaints(opened)
+    errors = browser.ConsoleErrors(opened)
     asked: list[str] = []
     opened.on("request", lambda request: asked.append(request.url))
     opened.goto((tmp_path / "page.html").as_uri())
     yield opened
-    assert complaints.found == []
+    assert errors.messages == []
     assert len(asked) == 1
     opened.close()
 

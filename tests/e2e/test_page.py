@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import time
@@ -20,6 +21,7 @@ from server_process import QuickServer
 if TYPE_CHECKING:
     from tiny_models import TinyModels
 
+FORMATS = Path(__file__).resolve().parents[2] / "examples" / "formats"
 PATIENCE = 60_000
 """Milliseconds until a test gives up waiting; a condition that is met is met at once."""
 
@@ -42,11 +44,11 @@ def page(chromium: Browser, server: QuickServer) -> Iterator[Page]:
     """The page, freshly opened. That it says nothing wrong on its console is part of every test."""
     opened = chromium.new_page(base_url=server.url)
     opened.set_default_timeout(PATIENCE)
-    complaints = browser.Complaints(opened)
+    errors = browser.ConsoleErrors(opened)
     opened.goto("/")
     yield opened
     opened.close()
-    assert complaints.found == []
+    assert errors.messages == []
 
 
 def field(page: Page) -> Locator:
@@ -135,8 +137,10 @@ def test_an_example_streams_to_whoever_was_given_the_link(page: Page, chromium: 
     expect(page.locator(".speaker").first).to_have_text("Mira: ")
     page.get_by_role("button", name="Share").click()
     viewer = chromium.new_page()
-    complaints = browser.Complaints(viewer)
-    viewer.goto(page.get_by_label("Link to the read-only view").input_value())
+    errors = browser.ConsoleErrors(viewer)
+    link = page.get_by_label("Link to the read-only view")
+    expect(link).not_to_have_value("")
+    viewer.goto(link.input_value())
     expect(viewer.locator(".s").first).to_be_visible()
     expect(page.locator("#progress")).to_be_hidden()
     expect(page.locator(".speaker")).to_have_count(10)
@@ -151,7 +155,7 @@ def test_an_example_streams_to_whoever_was_given_the_link(page: Page, chromium: 
     page.get_by_role("button", name="Stop sharing").click()
     expect(page.locator("#sharing")).to_be_hidden()
     viewer.close()
-    assert complaints.found == []
+    assert errors.messages == []
     agrees(page)
 
 
@@ -187,6 +191,36 @@ def test_entities_are_renamed_and_merged(page: Page) -> None:
     expect(page.locator(f'.m[data-e="{other}"]')).to_have_count(0)
     expect(page.locator(f'.m[data-e="{one}"]').nth(1)).to_be_visible()
     expect(page.locator("#entities > li")).to_have_count(len(known(page)["entities"]))
+    agrees(page)
+
+
+def test_wrong_links_are_corrected_where_they_are_explained(page: Page) -> None:
+    entities = add_until(page, lambda found: len(found) > 1 and any(len(e["mentions"]) > 2 for e in found))
+    chain = next(entity for entity in entities if len(entity["mentions"]) > 2)
+    other = next(entity["id"] for entity in entities if entity is not chain)
+    count, dialog = len(chain["mentions"]), page.get_by_role("dialog")
+    mentions = page.locator(f'.m[data-e="{chain["id"]}"]')
+
+    def correct(number: int, option: str) -> None:
+        before = mentions.count()
+        mentions.nth(number).focus()
+        page.keyboard.press("Enter")
+        choice = dialog.get_by_label("Who is really meant?")
+        choice.select_option(choice.locator("option", has_text=re.compile(option)).get_attribute("value"))
+        dialog.get_by_role("button", name="Correct").click()
+        expect(mentions).not_to_have_count(before)
+        expect(dialog.locator(".candidates .chosen")).to_contain_text("100")
+        page.keyboard.press("Escape")
+        expect(dialog).to_be_hidden()
+
+    correct(count - 1, "new$")
+    expect(mentions).to_have_count(count - 1)
+    correct(count - 2, rf"\({other}\)$")
+    expect(mentions).to_have_count(count - 2)
+    now = {entity["id"]: len(entity["mentions"]) for entity in known(page)["entities"]}
+    assert now[chain["id"]] == count - 2
+    before = {entity["id"]: len(entity["mentions"]) for entity in entities}
+    assert now[other] == before[other] + 1
     agrees(page)
 
 
@@ -257,9 +291,66 @@ def test_a_file_is_read_and_what_was_found_is_saved(page: Page, tmp_path: Path) 
         with page.expect_download() as saved:
             page.get_by_role("button", name=name).click()
         data = Path(saved.value.path()).read_bytes()
-        assert data == httpx.get(f"{page.url.replace('#session=', 'v1/sessions/')}/export?format={format}").content
+        place = f"{page.url.replace('#session=', 'v1/sessions/')}/export?format={format}"
+        assert data == httpx.get(f"{place}&singletons=true").content, "what the page shows"
         assert saved.value.suggested_filename.endswith(f".{format}")
-    assert json.loads(httpx.get(page.url.replace("#session=", "v1/sessions/") + "/export").content)["entities"]
+    assert json.loads(httpx.get(page.url.replace("#session=", "v1/sessions/") + "/export?singletons=true").content)[
+        "entities"
+    ]
+
+
+def speakers(page: Page) -> list[str | None]:
+    return [line["speaker"] for line in httpx.get(page.url.replace("#session=", "v1/sessions/")).json()["lines"]]
+
+
+@pytest.mark.parametrize("name", ["whatsapp.txt", "whisper.json", "mail.mbox"])
+def test_files_of_conversations_are_recognised(page: Page, name: str) -> None:
+    page.locator("#file").set_input_files(FORMATS / name)
+    expect(page.locator(".s")).to_have_count(5)
+    expect(page.locator("#state")).to_contain_text("3 turns, 2 speakers")
+    assert speakers(page) == ["Ines", "Ines", "Omar", "Ines", "Ines"]
+    agrees(page)
+
+
+def test_a_compressed_file_and_files_that_can_not_be_read(page: Page, tmp_path: Path) -> None:
+    packed, latin = tmp_path / "chat.txt.gz", tmp_path / "latin.txt"
+    packed.write_bytes(gzip.compress((FORMATS / "whatsapp.txt").read_bytes()))
+    latin.write_bytes(b"caf\xe9")
+    page.locator("#file").set_input_files(latin)
+    expect(page.locator("#state")).to_contain_text("latin.txt is not UTF-8")
+    page.locator("#file").set_input_files(packed)
+    expect(page.locator(".s")).to_have_count(5)
+
+
+def test_json_of_another_kind_is_refused(chromium: Browser, server: QuickServer, tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text('{"version": 1}', encoding="utf-8")
+    page = chromium.new_page(base_url=server.url)
+    page.goto("/")
+    page.locator("#file").set_input_files(tmp_path / "data.json")
+    expect(page.locator("#state")).to_contain_text("data.json:1: JSON of no known kind: an object with 'version'")
+    expect(page.locator(".s")).to_have_count(0)
+    page.close()
+
+
+def paste(page: Page, text: str) -> None:
+    field(page).focus()
+    page.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.setData("text/plain", text);
+          const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+          document.activeElement.dispatchEvent(event);
+        }""",
+        text,
+    )
+
+
+def test_a_short_paste_is_recognised_too(page: Page) -> None:
+    paste(page, "Ines: I saw Carl.\nOmar: When did he leave?\n")
+    expect(page.locator(".s")).to_have_count(2)
+    assert speakers(page) == ["Ines", "Omar"]
+    paste(page, "Berta walked\nand Carl")
+    expect(field(page)).to_have_value("Berta walked\nand Carl")
 
 
 def test_a_restart_loses_nothing(chromium: Browser, tiny: TinyModels, tmp_path: Path) -> None:
@@ -267,7 +358,7 @@ def test_a_restart_loses_nothing(chromium: Browser, tiny: TinyModels, tmp_path: 
     with QuickServer(tiny.fp32, store) as before:
         page = chromium.new_page()
         page.set_default_timeout(PATIENCE)
-        complaints = browser.Complaints(page)
+        errors = browser.ConsoleErrors(page)
         page.goto(before.url)
         add(page, "Anna saw the old man.")
         before.kill()
@@ -283,7 +374,7 @@ def test_a_restart_loses_nothing(chromium: Browser, tiny: TinyModels, tmp_path: 
             assert sentences(page) == ["Anna saw the old man.", "He left the house.", "She met Carl."]
             agrees(page)
             page.close()
-    assert complaints.without("net::ERR_") == []
+    assert errors.without("net::ERR_") == []
 
 
 def test_a_long_paste_is_read_in_pieces_while_the_page_goes_on(page: Page) -> None:
@@ -302,16 +393,7 @@ def test_a_long_paste_is_read_in_pieces_while_the_page_goes_on(page: Page) -> No
           }).observe(document.body, { childList: true, subtree: true });
         }"""
     )
-    field(page).focus()
-    page.evaluate(
-        """(text) => {
-          const data = new DataTransfer();
-          data.setData("text/plain", text);
-          const event = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
-          document.activeElement.dispatchEvent(event);
-        }""",
-        text,
-    )
+    paste(page, text)
     expect(page.locator("#progress")).to_be_visible()
     expect(page.locator(".s").nth(20)).to_be_visible()
     field(page).press_sequentially("Berta")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -25,7 +26,7 @@ from websockets.sync.client import connect
 
 import redis_server
 from incoref.cli import app
-from incoref.client import ServerError
+from incoref.client import AsyncSession, ServerError
 from incoref.client import Session as RemoteSession
 from incoref.errors import IncorefError
 from incoref.resolver import Resolver
@@ -45,11 +46,6 @@ Step = Callable[[AnySession], Any]
 
 
 @pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(tiny.model)
-
-
-@pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
     with redis_server.running() as url:
         yield url
@@ -57,7 +53,7 @@ def redis_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(tiny: TinyModels) -> Iterator[QuickServer]:
-    with QuickServer(tiny.fp32, "memory") as running:
+    with QuickServer(tiny.int8, "memory") as running:
         yield running
 
 
@@ -77,6 +73,8 @@ def random_steps(draw: random.Random, count: int) -> list[tuple[str, Step]]:
             ("rename", lambda s, e=entity, n=number: s.rename(e, f"Berta {n}")),
             ("merge", lambda s, e=entity, o=other: s.merge(e, o)),
             ("introduce", lambda s, n=number: s.introduce(f"Dora {n}")),
+            ("detach", lambda s: s.detach((0, 4))),
+            ("reassign", lambda s, e=entity: s.reassign((0, 4), e)),
         ]
         steps.append(draw.choice(kinds))
     return steps
@@ -137,7 +135,7 @@ class Load:
 def kill_under_load(tiny: TinyModels, resolver: Resolver, store: str, kills: int) -> None:
     """Kill a server at random moments while clients write to it."""
     draw = random.Random(kills)
-    server = QuickServer(tiny.fp32, store)
+    server = QuickServer(tiny.int8, store)
     loads = [Load(server.url, seed) for seed in range(3)]
     try:
         for _ in range(kills):
@@ -146,7 +144,7 @@ def kill_under_load(tiny: TinyModels, resolver: Resolver, store: str, kills: int
                 time.sleep(0.002)
             time.sleep(draw.uniform(0, 0.05))
             server.kill()
-            server = QuickServer(tiny.fp32, store, server.port)
+            server = QuickServer(tiny.int8, store, server.port)
         for load in loads:
             load.check(resolver)
     finally:
@@ -172,7 +170,7 @@ def test_kills_under_load_lose_and_double_nothing_with_redis(
 
 def test_two_servers_share_their_sessions_in_redis(tiny: TinyModels, resolver: Resolver, redis_url: str) -> None:
     local = resolver.session()
-    with QuickServer(tiny.fp32, redis_url) as one, QuickServer(tiny.fp32, redis_url) as two:
+    with QuickServer(tiny.int8, redis_url) as one, QuickServer(tiny.int8, redis_url) as two:
         first = RemoteSession(one.url)
         following = first.events()
         for number in range(6):
@@ -190,12 +188,12 @@ def test_a_real_command_serves_is_killed_and_stops_in_good_order(
     tiny: TinyModels, resolver: Resolver, tmp_path: Path
 ) -> None:
     store = f"sqlite:{tmp_path / 'sessions.db'}"
-    with ServerProcess(tiny.fp32, store) as server:
+    with ServerProcess(tiny.int8, store) as server:
         assert "this machine only" in server.greeting
         session = RemoteSession(server.url)
         said = [session.say(f"Anna saw Carl {number} .") for number in range(3)]
         server.kill()
-    with ServerProcess(tiny.fp32, store, port=server.port) as server:
+    with ServerProcess(tiny.int8, store, port=server.port) as server:
         said += [session.say("She left .")]
         local = resolver.session()
         assert said == [*(local.say(f"Anna saw Carl {number} .") for number in range(3)), local.say("She left .")]
@@ -221,20 +219,20 @@ def test_a_real_command_serves_is_killed_and_stops_in_good_order(
         assert code == 0
         assert said_at_the_end == ""
         assert set(answers) <= {200, 503}
-    with QuickServer(tiny.fp32, store) as again:
+    with QuickServer(tiny.int8, store) as again:
         after = RemoteSession(again.url, id=session.id)
         assert after.sentences == 4 + answers.count(200)
 
 
 def test_a_client_goes_on_when_the_server_comes_back(tiny: TinyModels, tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'sessions.db'}"
-    server = QuickServer(tiny.fp32, store)
+    server = QuickServer(tiny.int8, store)
     session = RemoteSession(server.url)
     following = session.events()
     session.say("Anna left .")
     assert next(following)[:2] == (1, "updates")
     server.kill()
-    with QuickServer(tiny.fp32, store, server.port):
+    with QuickServer(tiny.int8, store, server.port):
         session.say("She stayed .")
         assert next(following)[:2] == (2, "updates")
         session.delete()
@@ -298,6 +296,10 @@ def test_the_client_does_what_a_local_session_does(server: QuickServer, resolver
         lambda s: s.say("I met the \ud800 man .", "dora"),
         lambda s: s.rename(s.entities[0], "Anna Weber"),
         lambda s: s.merge(s.entities[0], s.entities[1]),
+        lambda s: s.detach(s.entities[0].mentions[-1]),
+        lambda s: s.reassign((s.entities[0].mentions[0].start, s.entities[0].mentions[0].end), s.entities[-1]),
+        lambda s: s.split(s.entities[-1].id, s.entities[-1].mentions[:1]),
+        lambda s: outcome(lambda s: s.detach((1, 2)), s),
         lambda s: s.undo(),
         lambda s: s.forget(s.entities[-1].id),
         lambda s: outcome(lambda s: s.undo(), s),
@@ -340,8 +342,10 @@ def blocks_of(kind: str) -> list[str]:
 
 
 def test_the_python_examples_of_the_documentation_run(server: QuickServer) -> None:
-    (example,) = blocks_of("python client")
-    exec(compile(example.replace("http://127.0.0.1:8000", server.url), "server.md", "exec"), {})
+    examples = blocks_of("python client")
+    assert len(examples) == 2
+    for example in examples:
+        exec(compile(example.replace("http://127.0.0.1:8000", server.url), "server.md", "exec"), {})
 
 
 def test_the_tour_of_the_documentation_runs(server: QuickServer) -> None:
@@ -369,10 +373,13 @@ def test_the_client_says_what_is_wrong(server: QuickServer) -> None:
     [
         (["--host", "0.0.0.0"], "give a token"),
         (["--host", "example.org"], "give a token"),
-        (["--token", " "], "empty"),
+        (["--token", " "], "printable ASCII"),
+        (["--token", "open sesame"], "printable ASCII"),
+        (["--token", "ouvre-toi, sésame"], "printable ASCII"),
+        (["--store", "sqlite::memory:"], "its own database"),
         (["--limit", "everything=1"], "NAME=NUMBER"),
         (["--limit", "idle=0"], "more than 0"),
-        (["--store", "floppy:a"], "names no store"),
+        (["--store", "floppy:a"], "is not a store"),
         (["--log-level", "loud"], "log level"),
         (["--host", "203.0.113.1", "--token", "x"], "can't listen"),
     ],
@@ -381,3 +388,31 @@ def test_what_can_not_be_served_is_refused_with_a_reason(arguments: list[str], m
     result = CliRunner().invoke(app, ["serve", "--port", "0", *arguments])
     assert isinstance(result.exception, IncorefError)
     assert message in str(result.exception)
+
+
+def test_a_session_for_asyncio_has_the_methods_of_a_local_one(server: QuickServer, resolver: Resolver) -> None:
+    async def run() -> None:
+        local = resolver.session(runners_up=2)
+        async with await AsyncSession.open(server.url, runners_up=2) as remote:
+            assert await remote.say("Anna saw the old man .", "Carl") == local.say("Anna saw the old man .", "Carl")
+            await asyncio.gather(*(remote.say(f"He saw {number} .") for number in range(5)))
+            for number in range(5):
+                local.say(f"He saw {number} .")
+            assert await remote.text() == local.text
+            one, other, *_ = await remote.entities()
+            mention = (await remote.merge(one, other)).mentions[-1]
+            local.merge(one, other)
+            assert (await remote.detach(mention)).mentions == local.detach(mention).mentions
+            assert await remote.entities() == local.entities
+            fork = await remote.fork()
+            await fork.undo()
+            assert (await fork.sentences(), await remote.sentences()) == (5, 6)
+            view = await remote.share()
+            assert httpx.get(view).json()["sentences"] == 6
+            with pytest.raises(ServerError, match="no entity '99'"):
+                await remote.rename("99", "x")
+            async with await AsyncSession.open(server.url, id=remote.id) as again:
+                assert await again.text() == local.text
+            await remote.delete()
+
+    asyncio.run(run())

@@ -21,7 +21,7 @@ from incoref.resolver import Resolver
 from incoref.server.app import create_app
 from incoref.server.limits import Limits
 from incoref.server.memory_store import MemoryStore
-from incoref.server.middleware import Gate, GateOptions
+from incoref.server.middleware import Middleware, MiddlewareOptions
 from incoref.server.service import SessionService
 
 if TYPE_CHECKING:
@@ -34,15 +34,15 @@ EXAMPLES = settings(
 
 
 @pytest.fixture(scope="module")
-def application(tiny: TinyModels) -> Iterator[Gate]:
+def application(tiny: TinyModels) -> Iterator[Middleware]:
     limits = Limits(sessions=100_000, client_sessions=100_000, text=2_000)
     service = SessionService(Resolver(tiny.model), MemoryStore(), limits, workers=2)
-    yield create_app(service, GateOptions())
+    yield create_app(service, MiddlewareOptions())
     service.stop()
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
-def test_no_request_makes_the_server_fail(application: Gate, mode: GenerationMode) -> None:
+def test_no_request_makes_the_server_fail(application: Middleware, mode: GenerationMode) -> None:
     tried, id, view = 0, "", ""
 
     def ask(case: schemathesis.Case) -> None:
@@ -70,7 +70,7 @@ def test_no_request_makes_the_server_fail(application: Gate, mode: GenerationMod
     assert tried > 100
 
 
-def _session(application: Gate) -> tuple[str, str]:
+def _session(application: Middleware) -> tuple[str, str]:
     """A session that something was said to, and its view."""
     api = TestClient(application)
     id = api.post("/v1/sessions", json={"options": {"trace": True, "runners_up": 2}}).json()["id"]

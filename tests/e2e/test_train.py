@@ -131,7 +131,7 @@ def test_a_dry_run_and_a_progress_bar(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
     shown = on_a_terminal(tmp_path, "train", "config.toml", "--limit", "2", "--set", "training.epochs=1")
     assert re.search(r"2/2 .*loss \d+\.\d+ +F1 \d+\.\d\d +\d+ tokens/s +0:00:00 left", shown), shown
-    assert re.search(r"epoch 1: F1 \d+\.\d\d +\(dev\.conll \d+\.\d\d\) +best so far", shown)
+    assert re.search(r"epoch 1: F1 \d+\.\d\d +\(dev\.conll \d+\.\d\d, mentions \d+\.\d\d\) +best so far", shown)
     assert (tmp_path / "runs" / "config" / "best" / "model.safetensors").is_file()
 
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incoref.model.folder import Model, ModelState
-from incoref.model.predict import predict
 from incoref.model.step import BlockResult
 from incoref.model.subwords import Utterance
+from incoref.resolver import Resolver
 from rule_model import RuleModel
 from tiny_models import TinyModels, document, random_utterances, utterances
 
@@ -83,9 +83,10 @@ def test_across_many_windows(model: Model) -> None:
 
 def test_documents_too(model: Model) -> None:
     texts = random_utterances(40, seed=11)
-    whole = predict(model, document(texts))
+    resolver = Resolver(model)
+    whole = resolver.resolve(document(texts), singletons=True)
     for end in (5, 22):
-        part = predict(model, document(texts[:end]))
+        part = resolver.resolve(document(texts[:end]), singletons=True)
         length = len(part.tokens)
         for ours, theirs in zip(part.entities, whole.entities, strict=False):
             assert ours.id == theirs.id

@@ -16,7 +16,7 @@ Clustering = list[list[int]]
 
 @st.composite
 def clusterings(draw: st.DrawFn, mentions: int = 9) -> Clustering:
-    """Disjoint clusters of some of the numbers below ``mentions``."""
+    """Disjoint clusters of numbers below ``mentions``."""
     cluster_of = draw(st.lists(st.integers(-1, 5), min_size=mentions, max_size=mentions))
     clusters: dict[int, list[int]] = {}
     for mention, cluster in enumerate(cluster_of):
@@ -75,7 +75,7 @@ def test_swapping_key_and_response_swaps_recall_and_precision(pair: tuple[Cluste
     result, swapped = scored((key, response)), scored((response, key))
     for metric in METRICS:
         if metric == "blanc" and not (has_both_kinds_of_pairs(key) and has_both_kinds_of_pairs(response)):
-            continue  # it goes by the kinds of pairs that the key has
+            continue  # it uses the kinds of pairs in the key
         recall, precision, f1 = getattr(result, metric)
         assert getattr(swapped, metric) == pytest.approx((precision, recall, f1)), metric
 
@@ -107,8 +107,10 @@ def test_documents_add_up_in_any_grouping(documents: list[tuple[Clustering, Clus
 
 
 @given(st.lists(pairs, min_size=1, max_size=3))
-def test_documents_are_as_good_as_one_for_all_but_blanc(documents: list[tuple[Clustering, Clustering]]) -> None:
-    """Mentions of different documents never meet, save in BLANC's pairs of different clusters."""
+def test_documents_score_like_one_joint_document_except_in_blanc(
+    documents: list[tuple[Clustering, Clustering]],
+) -> None:
+    """Mentions of different documents never interact, except in BLANC's pairs across clusters."""
     together: tuple[list[list[tuple[int, int]]], list[list[tuple[int, int]]]] = ([], [])
     for number, document in enumerate(documents):
         for side, clusters in zip(together, document, strict=True):
@@ -142,7 +144,7 @@ def test_a_repeated_mention_counts_where_it_comes_first(
 
 @given(st.tuples(clusterings(mentions=6), clusterings(mentions=6)))
 def test_metrics_follow_their_definitions(pair: tuple[Clustering, Clustering]) -> None:
-    """Against slow renderings of the papers' formulas, mention by mention and pair by pair."""
+    """Compared with direct, slow implementations of the papers' formulas."""
     key, response = ([set(cluster) for cluster in clusters] for clusters in pair)
     result = scored(pair)
     for metric, recall_of in (("muc", muc), ("b3", b3), ("ceafm", ceafm), ("ceafe", ceafe), ("lea", lea)):
@@ -151,7 +153,7 @@ def test_metrics_follow_their_definitions(pair: tuple[Clustering, Clustering]) -
 
 
 def muc(key: list[set[int]], response: list[set[int]]) -> float:
-    """Links kept: each cluster of n mentions has n − 1, and loses one for each cut into a further piece."""
+    """Links kept: a cluster of n mentions has n − 1 and loses one for every additional piece it is split into."""
     kept = 0
     for cluster in key:
         pieces = [cluster & other for other in response if cluster & other]
@@ -169,11 +171,11 @@ def b3(key: list[set[int]], response: list[set[int]]) -> float:
     return sum(shares) / len(shares) if shares else 0.0
 
 
-def best_alignment(key: list[set[int]], response: list[set[int]], likeness: dict[tuple[int, int], float]) -> float:
+def best_alignment(key: list[set[int]], response: list[set[int]], similarity: dict[tuple[int, int], float]) -> float:
     few, many = sorted((len(key), len(response)))
     swap = len(key) > len(response)
     return max(
-        sum(likeness[(j, i) if swap else (i, j)] for i, j in zip(range(few), chosen, strict=True))
+        sum(similarity[(j, i) if swap else (i, j)] for i, j in zip(range(few), chosen, strict=True))
         for chosen in permutations(range(many), few)
     )
 
@@ -184,12 +186,14 @@ def ceafm(key: list[set[int]], response: list[set[int]]) -> float:
 
 
 def ceafe(key: list[set[int]], response: list[set[int]]) -> float:
-    likeness = {(i, j): 2 * len(k & r) / (len(k) + len(r)) for i, k in enumerate(key) for j, r in enumerate(response)}
-    return best_alignment(key, response, likeness) / len(key) if key else 0.0
+    similarity = {
+        (i, j): 2 * len(k & r) / (len(k) + len(r)) for i, k in enumerate(key) for j, r in enumerate(response)
+    }
+    return best_alignment(key, response, similarity) / len(key) if key else 0.0
 
 
 def links(cluster: set[int]) -> set[tuple[int, int]]:
-    """A cluster's pairs; a mention alone is linked to itself."""
+    """A cluster's pairs of mentions; a singleton is linked to itself."""
     if len(cluster) == 1:
         return {(mention, mention) for mention in cluster}
     return {(one, other) for one in cluster for other in cluster if one < other}

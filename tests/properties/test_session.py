@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import pytest
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incoref.model.folder import Model
+from incoref.errors import IncorefError
+from incoref.model.features.count import COUNT
 from incoref.resolver import Resolver
+from incoref.session.archive import ArchivedSession
 from incoref.session.session import Session
 from incoref.session.updates import Update
-from tiny_models import WORDS, TinyModels
+from tiny_models import WORDS
 
 few = settings(max_examples=15)
 
@@ -69,11 +72,6 @@ calls = st.lists(
     ),
     max_size=5,
 )
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(Model.load(tiny.int8))
 
 
 def answers(session: Session, done: Sequence[Call]) -> list[Update]:
@@ -207,7 +205,7 @@ def test_any_text_is_read_and_every_offset_is_exact(
             assert mention.end <= update.end or options.get("setting")
             assert session.text[mention.start : mention.end] == mention.text
             assert 0 <= mention.confidence <= 1 and 0 <= mention.mention_confidence <= 1
-    document = session.document()
+    document = session.document(singletons=True)
     assert document.text == session.text
     known = {entity.id: set(entity.mentions) for entity in session.entities}
     for update in updates:
@@ -262,7 +260,7 @@ def test_a_bounded_transcript_is_a_document_of_its_own(
 ) -> None:
     session, whole = (resolver.session(**{**options, "history": kept}) for kept in (history, None))
     assert answers(session, done) == answers(whole, done)
-    document = session.document()
+    document = session.document(singletons=True)
     assert len(document.sentences) <= history
     assert whole.text.endswith(session.text)
     assert session.text_start == len(whole.text) - len(session.text)
@@ -273,3 +271,115 @@ def test_a_bounded_transcript_is_a_document_of_its_own(
             sentence = document.sentences[mention.sentence]
             assert sentence.start <= mention.start < sentence.end
     assert len(session.resolved_text()) >= 0
+
+
+def _correct(session: Session, what: str, first: int, second: int) -> None:
+    """A correction of what the session holds; one that can't be done leaves it as it was."""
+    entities = session.entities
+    mentions = [mention for entity in entities for mention in entity.mentions]
+    if not mentions:
+        return
+    mention, entity = mentions[first % len(mentions)], entities[second % len(entities)]
+    before = session.save()
+    try:
+        match what:
+            case "detach":
+                new = session.detach(mention)
+                assert [each.start for each in new.mentions] == [mention.start]
+            case "reassign":
+                given = session.reassign(mention, entity)
+                assert (mention.start, mention.end) in {(each.start, each.end) for each in given.mentions}
+            case "split":
+                some = entity.mentions[first % 2 :: 2]
+                assert len(session.split(entity, some).mentions) == len(some)
+            case "merge":
+                session.merge(mention.entity, entity)
+            case "rename":
+                session.rename(entity, "the Duke of Hong Kong")
+            case "introduce":
+                session.introduce("Anna Kern", speaker="Anna")
+            case _:
+                session.undo()
+    except IncorefError:
+        assert session.save() == before
+
+
+corrected = st.tuples(
+    st.sampled_from(("detach", "detach", "reassign", "reassign", "split", "merge", "rename", "introduce", "undo")),
+    st.integers(0, 40),
+    st.integers(0, 40),
+)
+
+
+def assert_sound(session: Session) -> None:
+    """Whatever was corrected: every mention is in one entity and in its place, and the memory fits the entities."""
+    state = session._state
+    spans = [(each.start, each.end) for entity in session.entities for each in entity.mentions]
+    assert len(spans) == len(set(spans))
+    for entity in session.entities:
+        for mention in entity.mentions:
+            assert mention.entity == entity.id
+            start = mention.start - session.text_start
+            assert session.text[start : start + len(mention.text)] == mention.text
+    memory, rows = state.memory, state.memory.states.rows()
+    assert len(memory) == len(state.live) == len(rows)
+    assert memory.counts.tolist() == [row[COUNT] for row in rows]
+    assert all(count > 0 for count in memory.counts)
+    assert np.isfinite(memory.means).all() and np.isfinite(memory.type_scores).all()
+    np.testing.assert_allclose(memory.entity_hidden, memory.means @ session._model.heads.clusters.entity, atol=1e-4)
+    kept = {entity.id: len(entity) for entity in session.entities}
+    assert all(live.introduced or kept[live.id] or session.text_start for live in state.live), "nobody is left over"
+
+
+@few
+@given(done=st.lists(st.tuples(calls, st.lists(corrected, max_size=4)), max_size=3), after=calls, options=options)
+def test_links_taken_back_leave_a_session_that_goes_on(
+    resolver: Resolver,
+    done: list[tuple[list[Call], list[tuple[str, int, int]]]],
+    after: list[Call],
+    options: dict[str, object],
+) -> None:
+    session = resolver.session(**options)
+    for said, changes in done:
+        answers(session, said)
+        for what, first, second in changes:
+            text = session.text
+            _correct(session, what, first, second)
+            assert what == "undo" or session.text == text
+            assert_sound(session)
+    restored, fork = resolver.restore(session.save()), session.fork()
+    assert_same(session, restored)
+    found = answers(session, after)
+    assert answers(restored, after) == answers(fork, after) == found
+    assert_same(session, restored)
+    assert_same(session, fork)
+
+
+@few
+@given(said=calls, changes=st.lists(corrected, min_size=1, max_size=4), options=options)
+def test_undo_takes_corrections_back(
+    resolver: Resolver, said: list[Call], changes: list[tuple[str, int, int]], options: dict[str, object]
+) -> None:
+    session = resolver.session(**options)
+    answers(session, said)
+    before = session.save()
+    session.say("Anna met the man .")
+    for what, first, second in changes:
+        _correct(session, what.replace("undo", "detach"), first, second)
+    session.undo()
+    flushed = resolver.restore(before)
+    assert session.save() == flushed.save()
+
+
+@few
+@given(said=calls, changes=st.lists(corrected, max_size=5), options=options)
+def test_an_archive_follows_corrections(
+    resolver: Resolver, said: list[Call], changes: list[tuple[str, int, int]], options: dict[str, object]
+) -> None:
+    session = resolver.session(**options)
+    archive = ArchivedSession.from_save(session.save())
+    for step in (*said, *changes):
+        before = session.fork()
+        step.to(session) if isinstance(step, Call) else _correct(session, *step)
+        archive.apply(json.loads(json.dumps(session.changes_since(before))))
+        assert (list(archive.entities), archive.text) == (session.entities, session.text)

@@ -6,16 +6,19 @@ Lines that start with ``# `` are what a block prints, all of it if it has any. B
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from incoref import corpora
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```python(?: title=\S+)?\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 SAID = re.compile(r"^# (.*)", flags=re.MULTILINE)
 PAGES = [
     page
@@ -51,6 +54,28 @@ def test_examples_run_and_print_what_they_say(
         printed = capsys.readouterr().out
         if said := SAID.findall(block):
             assert printed.splitlines() == said, f"{page.name}:\n{block}"
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "examples").glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks_run_and_show_something(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Cell by cell, as a notebook does: what the last line of a cell is worth is shown."""
+    told = json.loads(notebook.read_text(encoding="utf-8"))
+    assert (told["nbformat"], len({cell["id"] for cell in told["cells"]})) == (4, len(told["cells"]))
+    names: dict[str, Any] = {"__name__": "__main__"}
+    pages = 0
+    for cell in told["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert not cell["outputs"], f"{notebook.name}: clear its outputs; they age"
+        *lines, last = ast.parse("".join(cell["source"])).body
+        exec(compile(ast.Module(lines, []), notebook.name, "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)
+            pages += hasattr(value, "_repr_html_") and 'class="incoref"' in value._repr_html_()
+            assert value is not None or capsys.readouterr().out
+        else:
+            exec(compile(ast.Module([last], []), notebook.name, "exec"), names)
+    assert pages > 2
 
 
 def test_links_lead_somewhere() -> None:

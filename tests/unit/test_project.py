@@ -1,4 +1,4 @@
-"""What the project says of itself is true: its map, its public names, its version, its light import."""
+"""What the project says about itself is true: its modules, its public names, its version, its light import."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ import incoref
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "incoref"
 HEAVY = set(
-    "torch transformers spacy scipy pydantic onnxruntime matplotlib tokenizers fastapi uvicorn redis httpx".split()
+    "torch transformers spacy scipy pydantic onnxruntime matplotlib tokenizers fastapi uvicorn redis httpx "
+    "prometheus_client".split()
 )
 
 
-def rooms_on_the_map(package: str = "") -> list[str]:
-    """The rooms that ARCHITECTURE.md lists for a package, in its order: a room may know those before it."""
+def listed_modules(package: str = "") -> list[str]:
+    """The modules and packages that ARCHITECTURE.md lists for a package, in order: each may import those above it."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    heading = f"### `{package}/`" if package else "## The rooms of `src/incoref`, in order"
+    heading = f"### `{package}/`" if package else "## The modules of `src/incoref`, in order"
     listing = text.split(heading, 1)[1].split("```")[1]
     return [
         path.removesuffix(".py").strip("/") for path in re.findall(r"^([\w/]+(?:\.py|/))\s", listing, re.MULTILINE)
     ]
 
 
-def rooms_in_the_source(package: str = "") -> set[str]:
+def modules_in_the_source(package: str = "") -> set[str]:
     folder = SOURCE / package
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "_version"}
     return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
@@ -53,40 +54,40 @@ def imports_of(path: Path) -> Iterator[tuple[str, int]]:
                 yield "/".join(name.split(".")[1:]), node.lineno
 
 
-def room_of(path: str, rooms: list[str]) -> str | None:
-    """The room of a module's path, the longest that fits."""
-    fitting = [room for room in rooms if path == room or path.startswith(room + "/")]
+def module_of(path: str, listed: list[str]) -> str | None:
+    """The listed module or package that a path belongs to: the longest that matches."""
+    fitting = [name for name in listed if path == name or path.startswith(name + "/")]
     return max(fitting, key=len, default=None)
 
 
 @pytest.mark.parametrize("package", ["", "model", "session", "learning"])
-def test_the_map_lists_every_room(package: str) -> None:
-    listed = rooms_on_the_map(package)
+def test_the_list_is_complete(package: str) -> None:
+    listed = listed_modules(package)
     assert len(listed) == len(set(listed))
-    assert {room for room in listed if "/" not in room} == rooms_in_the_source(package), (
-        f"ARCHITECTURE.md must list the rooms of src/incoref/{package}, no more, no less"
+    assert {name for name in listed if "/" not in name} == modules_in_the_source(package), (
+        f"ARCHITECTURE.md must list the modules of src/incoref/{package}, no more, no less"
     )
 
 
 @pytest.mark.parametrize("package", ["", "model", "session", "learning"])
-def test_rooms_know_only_those_before_them(package: str) -> None:
-    listed = rooms_on_the_map(package)
+def test_modules_import_only_those_above_them(package: str) -> None:
+    listed = listed_modules(package)
     prefix = f"{package}/" if package else ""
-    order = {room: place for place, room in enumerate(listed)}
+    order = {name: place for place, name in enumerate(listed)}
     wrong = []
     for path in sorted((SOURCE / package).rglob("*.py")):
-        here = room_of(path.relative_to(SOURCE / package).with_suffix("").as_posix(), listed)
+        here = module_of(path.relative_to(SOURCE / package).with_suffix("").as_posix(), listed)
         for name, line in imports_of(path):
-            there = room_of(name.removeprefix(prefix), listed) if name.startswith(prefix) else None
+            there = module_of(name.removeprefix(prefix), listed) if name.startswith(prefix) else None
             if here is not None and there is not None and order[there] > order[here]:
-                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} must not know {there}")
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {here} must not import {there}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_no_module_imports_itself_through_others() -> None:
     modules = {path.relative_to(SOURCE).with_suffix("").as_posix(): path for path in SOURCE.rglob("*.py")}
     modules = {name.removesuffix("/__init__"): path for name, path in modules.items()}
-    graph = {name: {room_of(used, list(modules)) for used, _ in imports_of(path)} for name, path in modules.items()}
+    graph = {name: {module_of(used, list(modules)) for used, _ in imports_of(path)} for name, path in modules.items()}
     TopologicalSorter({name: used - {name, None} for name, used in graph.items()}).prepare()
 
 
@@ -128,6 +129,45 @@ def test_import_loads_nothing_heavy(module: str) -> None:
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     heavy = HEAVY | {"numpy"} if module == "incoref.client" else HEAVY
     assert not heavy & set(json.loads(printed))
+
+
+IMPORT_ALL = """
+import importlib, json, sys
+from incoref.errors import MissingExtra
+
+class NoLearning:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "transformers"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)  # other packages may do without
+
+sys.meta_path.insert(0, NoLearning())
+imported = []
+for name in json.loads(sys.argv[1]):
+    try:
+        importlib.import_module(name)
+        imported.append(name)
+    except MissingExtra as error:
+        missing = error.__cause__.name.split(".")[0]
+        assert missing not in ("torch", "transformers", "incoref"), f"{name} imports {missing}"
+    except ModuleNotFoundError as error:  # of another extra
+        assert error.name.split(".")[0] not in ("torch", "transformers", "incoref"), f"{name} imports {error.name}"
+print(json.dumps(imported))
+"""
+
+
+def test_no_run_time_module_imports_torch() -> None:
+    """All modules but those of the learning side can be imported where it is not installed."""
+    paths = [path.relative_to(SOURCE.parent).with_suffix("") for path in sorted(SOURCE.rglob("*.py"))]
+    names = [".".join(path.parts).removesuffix(".__init__") for path in paths if path.name != "__main__"]
+    run_time = [name for name in names if not name.startswith("incoref.learning")]
+    assert len(run_time) < len(names)
+    program = [sys.executable, "-c", IMPORT_ALL, json.dumps(run_time)]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    imported = json.loads(done.stdout)
+    assert {"incoref.resolver", "incoref.session.session", "incoref.cli.train", "incoref.analysis.training"} <= {
+        *imported
+    }
 
 
 def test_text_is_read_and_written_as_utf8() -> None:

@@ -1,4 +1,4 @@
-"""docs/training.md lists every setting with its description and default, as the configuration has them."""
+"""docs/training.md and docs/baselines.md list every setting with its description and default."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from incoref.learning.baselines.config import BASELINES
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig, TrainingConfig
 from incoref.learning.paper.config import PaperConfig
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "training.md"
-SECTIONS: dict[str, type[BaseModel]] = {
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TRAINING: dict[str, type[BaseModel]] = {
     "The file itself": Configuration,
     "`[encoder]`": EncoderConfig,
     "`[training]`": TrainingConfig,
@@ -22,7 +24,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "`[heads]`": HeadsConfig,
     "`[paper]`": PaperConfig,
 }
-NESTED = ("encoder", "heads", "paper", "training", "train", "dev")
+NESTED = ("encoder", "heads", "paper", "training", "train", "dev", *BASELINES)
+SYSTEMS: dict[str, type[BaseModel]] = {f"`[{name}]`": section for name, section in BASELINES.items()}
 
 
 def written(value: Any) -> str:
@@ -40,8 +43,8 @@ def written(value: Any) -> str:
     return "–" if value is None else f"`{value}`"
 
 
-def tables() -> Iterator[str]:
-    for title, section in SECTIONS.items():
+def tables(sections: dict[str, type[BaseModel]]) -> Iterator[str]:
+    for title, section in sections.items():
         yield f"### {title}\n\n| setting | default | meaning |\n|---|---|---|"
         for name, field in section.model_fields.items():
             if section is Configuration and name in NESTED:
@@ -52,6 +55,7 @@ def tables() -> Iterator[str]:
         yield ""
 
 
-def test_settings_are_documented() -> None:
-    expected = "\n".join(tables())
-    assert expected in DOCS.read_text(encoding="utf-8"), f"docs/training.md must contain:\n\n{expected}"
+@pytest.mark.parametrize(("page", "sections"), [("training.md", TRAINING), ("baselines.md", SYSTEMS)])
+def test_settings_are_documented(page: str, sections: dict[str, type[BaseModel]]) -> None:
+    expected = "\n".join(tables(sections))
+    assert expected in (DOCS / page).read_text(encoding="utf-8"), f"docs/{page} must contain:\n\n{expected}"

@@ -1,5 +1,6 @@
-"""Analyses of models on annotated documents: each gives tables, plots and figures, and goes on where it was stopped.
+"""Analyses of models on annotated documents: each gives tables, plots and figures, and resumes where it was stopped.
 
-``findings`` has the values, ``keeping`` what is kept between calls, ``systems`` whatever finds entities; then comes a
-module an analysis. Knows no command line. What trains models imports the learning side only when it trains.
+``findings`` has the values, ``result_cache`` the results of earlier calls, ``provenance`` where figures come from,
+``systems`` whatever finds entities; then comes one module per analysis. Knows no command line. What trains models
+imports the learning side only when it trains.
 """

@@ -16,7 +16,7 @@ import numpy as np
 from incoref.analysis import paper
 from incoref.analysis.bootstrap import CONLL, counts_of, differences, f1_of
 from incoref.analysis.findings import Findings, Plot, Row, Table, row, series
-from incoref.analysis.result_cache import Keeper
+from incoref.analysis.result_cache import ResultCache
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import System, answers
 from incoref.analysis.training import Models
@@ -54,7 +54,7 @@ def ablate(
     documents: Sequence[Document],
     models: Models,
     variants: Mapping[str, Sequence[str]],
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     seeds: Sequence[int] = (1, 2, 3),
     drop_singletons: bool = False,
@@ -70,7 +70,7 @@ def ablate(
         for seed in seeds:
             system = models.trained(f"{name}, seed {seed}", [*settings, f"training.seed={seed}"])
             systems.append(system)
-            of_seeds.append(counts_of(documents, answers(system, documents, keeper), drop_singletons))
+            of_seeds.append(counts_of(documents, answers(system, documents, cache), drop_singletons))
         counts[name] = np.sum(of_seeds, axis=0)
         scored = [f1_of(each.sum(axis=0)) for each in of_seeds]
         f1[name] = {metric: [float(each[metric]) for each in scored] for metric in (CONLL, "mentions")}

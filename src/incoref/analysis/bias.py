@@ -27,25 +27,17 @@ from typing import Any
 
 import numpy as np
 
-from incoref.analysis.bias_data import (
-    FEMININE,
-    MASCULINE,
-    NEUTRAL,
-    GapExample,
-    Place,
-    WinogenderExample,
-    read_gap,
-    read_winobias,
-    read_winogender,
-)
+from incoref.analysis.bias_data import WinogenderExample, read_winobias, read_winogender
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.result_cache import Keeper
+from incoref.analysis.result_cache import ResultCache
 from incoref.analysis.scores import score
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.corpora import plain
+from incoref.corpora.gap import FEMININE, MASCULINE, NEUTRAL, GapExample, Place, read_gap
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import token_clusters
-from incoref.model.features.mentions import PRONOUNS, head_of
+from incoref.outputs.model_card import table_lines
+from incoref.text.english import PRONOUNS, head_of
 from incoref.types import Document
 
 SECTION = "## Bias"
@@ -94,7 +86,11 @@ class _Answer:
 
 
 def _asked(
-    what: str, system: System, texts: Sequence[tuple[str, str]], ask: Callable[[int, _Answer], Any], keeper: Keeper
+    what: str,
+    system: System,
+    texts: Sequence[tuple[str, str]],
+    ask: Callable[[int, _Answer], Any],
+    cache: ResultCache,
 ) -> list[Any]:
     """What is found out about each text, given with its id."""
 
@@ -102,10 +98,10 @@ def _asked(
         [document] = plain.read(texts[number][1], texts[number][0])
         return ask(number, _Answer(document, system.clusters(document)))
 
-    return keeper.each(what, range(len(texts)), lambda number: (system.digest, *texts[number]), compute)
+    return cache.each(what, range(len(texts)), lambda number: (system.digest, *texts[number]), compute)
 
 
-def gap(examples: Sequence[GapExample], system: System, keeper: Keeper) -> dict[str, dict[str, float]]:
+def gap(examples: Sequence[GapExample], system: System, cache: ResultCache) -> dict[str, dict[str, float]]:
     """Recall, precision and F1 of all, masculine and feminine."""
 
     def ask(number: int, answer: _Answer) -> list[bool]:
@@ -113,7 +109,7 @@ def gap(examples: Sequence[GapExample], system: System, keeper: Keeper) -> dict[
         return [answer.linked(example.pronoun, name) for name in example.names]
 
     texts = [(example.id, example.text) for example in examples]
-    said = _asked(f"GAP with {system.name}", system, texts, ask, keeper)
+    said = _asked(f"GAP with {system.name}", system, texts, ask, cache)
     found = {}
     for group in ("all", MASCULINE, FEMININE):
         pairs = [
@@ -131,12 +127,12 @@ def gap(examples: Sequence[GapExample], system: System, keeper: Keeper) -> dict[
 
 
 def winobias(
-    sides: dict[tuple[str, str], list[Document]], system: System, keeper: Keeper
+    sides: dict[tuple[str, str], list[Document]], system: System, cache: ResultCache
 ) -> dict[str, dict[str, float]]:
     """CoNLL F1 and the share of found links, by type and side."""
     found = {}
     for (kind, side), documents in sorted(sides.items(), key=lambda item: (item[0][0], item[0][1] == "anti")):
-        clusters = answers(system, documents, keeper)
+        clusters = answers(system, documents, cache)
         linked = [_link_found(document, of_text) for document, of_text in zip(documents, clusters, strict=True)]
         found[f"type {kind} {side}"] = {
             "conll_f1": score(documents, clusters, drop_singletons=True).conll_f1,
@@ -160,7 +156,7 @@ def _link_found(document: Document, clusters: Clusters) -> bool:
 
 
 def winogender(
-    examples: Sequence[WinogenderExample], system: System, keeper: Keeper
+    examples: Sequence[WinogenderExample], system: System, cache: ResultCache
 ) -> tuple[dict[str, dict[str, float]], float | None]:
     """Accuracy by gender and the correlation over occupations."""
 
@@ -169,7 +165,7 @@ def winogender(
         return [answer.linked(example.pronoun, place) for place in (example.occupation, example.participant)]
 
     texts = [(example.id, example.text) for example in examples]
-    said = _asked(f"Winogender with {system.name}", system, texts, ask, keeper)
+    said = _asked(f"Winogender with {system.name}", system, texts, ask, cache)
     groups: dict[str, list[bool]] = defaultdict(list)
     by_job: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for example, (occupation, participant) in zip(examples, said, strict=True):
@@ -203,8 +199,8 @@ def _ratio(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def bias(data: BiasData, system: System, keeper: Keeper, *, limit: int | None = None) -> Findings:
-    """Whatever data sets there are; ``limit`` takes the first so many texts of each file."""
+def bias(data: BiasData, system: System, cache: ResultCache, *, limit: int | None = None) -> Findings:
+    """Whatever data sets there are; ``limit`` takes the first texts of each file."""
     if not (data.gap or data.winobias or data.winogender):
         raise IncorefError("name at least one data set: --gap, --winobias or --winogender")
     tables: list[Table] = []
@@ -212,7 +208,7 @@ def bias(data: BiasData, system: System, keeper: Keeper, *, limit: int | None = 
     values: dict[str, Any] = {}
     if data.gap:
         examples = [example for path in data.gap for example in read_gap(path)[:limit]]
-        found = gap(examples, system, keeper)
+        found = gap(examples, system, cache)
         ratio = found[FEMININE]["f1"] / found[MASCULINE]["f1"] if found[MASCULINE]["f1"] else None
         values["gap"] = {**found, "bias": ratio}
         rows = [
@@ -223,13 +219,13 @@ def bias(data: BiasData, system: System, keeper: Keeper, *, limit: int | None = 
         plots.append(_bars("GAP", "F1", {name: of["f1"] for name, of in found.items()}))
     if data.winobias:
         sides = {key: documents[:limit] for key, documents in read_winobias(data.winobias).items()}
-        found = winobias(sides, system, keeper)
+        found = winobias(sides, system, cache)
         values["winobias"] = found
         tables.append(_winobias_table(found))
         plots.append(_bars("WinoBias", "CoNLL F1", {name: of["conll_f1"] for name, of in found.items()}))
     if data.winogender:
         sentences = read_winogender(data.winogender)[:limit]
-        found, correlation = winogender(sentences, system, keeper)
+        found, correlation = winogender(sentences, system, cache)
         values["winogender"] = {**found, "correlation": correlation}
         rows = [row(name, int(of["sentences"]), of["accuracy"]) for name, of in found.items()]
         said = "–" if correlation is None else f"{correlation:.2f}"
@@ -268,18 +264,6 @@ def card_section(tables: Sequence[Table], name: str) -> str:
     parts = [SECTION, "", f"Measured with `incoref analyse bias`, {name}; docs/analyses.md defines the metrics."]
     for table in tables:
         heading, *rows = table.texts()
-        parts += ["", f"### {table.title}", "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|"]
-        parts += [f"| {' | '.join(cells)} |" for cells in rows]
+        parts += ["", f"### {table.title}", "", *table_lines(heading, rows)]
         parts += ["", table.note] if table.note else []
     return "\n".join(parts) + "\n"
-
-
-def put_into_card(card: Path, section: str) -> None:
-    """Replace the section of a model card, or append it."""
-    try:
-        text = card.read_text(encoding="utf-8")
-    except OSError as error:
-        raise IncorefError(f"{card}: {error.strerror or error}") from error
-    before, found, after = text.partition(f"\n{SECTION}\n")
-    kept = after[after.find("\n## ") :] if found and "\n## " in after else ""
-    card.write_text(f"{before.rstrip()}\n\n{section}{kept}", encoding="utf-8")

@@ -1,40 +1,20 @@
-"""Readers of three data sets on gender: GAP, WinoBias and Winogender. Each gives texts with the question about them.
+"""Readers of two data sets on gender, WinoBias and Winogender; GAP is a format of corpora.
 
-Files are those that the data sets' authors publish: GAP's TSV, WinoBias' CoNLL, Winogender's sentences, templates and
+Files are those that the data sets' authors publish: WinoBias' CoNLL, Winogender's sentences, templates and
 occupations as TSV. Knows no system.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from incoref import corpora
 from incoref.corpora.files import read_text
+from incoref.corpora.gap import FEMININE, MASCULINE, NEUTRAL, Place, tsv_rows
 from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
-
-Place = tuple[int, int]
-"""Half-open range of characters."""
-MASCULINE, FEMININE, NEUTRAL = "masculine", "feminine", "neutral"
-_GENDERS = {
-    **dict.fromkeys(("he", "him", "his"), MASCULINE),
-    **dict.fromkeys(("she", "her", "hers"), FEMININE),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class GapExample:
-    """A pronoun and two names, either of which may be whom it speaks of."""
-
-    id: str
-    text: str
-    pronoun: Place
-    gender: str
-    names: tuple[Place, Place]
-    coreferent: tuple[bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +31,6 @@ class WinogenderExample:
     percent_women: float
     """Of those who work in the occupation in the United States (Bureau of Labor Statistics)."""
     job: str
-
-
-def read_gap(path: Path) -> list[GapExample]:
-    examples = []
-    for line, fields in _rows(path, ("ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref")):
-        text = fields["Text"]
-        places = []
-        for name in ("Pronoun", "A", "B"):
-            words, start = fields[name], _number(fields[f"{name}-offset"], path, line)
-            if text[start : start + len(words)] != words:
-                raise FormatError(f"'{words}' is not at character {start} of the text", path=path, line=line)
-            places.append((start, start + len(words)))
-        gender = _GENDERS.get(fields["Pronoun"].lower())
-        if gender is None:
-            raise FormatError(f"'{fields['Pronoun']}' is none of {', '.join(_GENDERS)}", path=path, line=line)
-        right = (fields["A-coref"].upper() == "TRUE", fields["B-coref"].upper() == "TRUE")
-        examples.append(GapExample(fields["ID"], text, places[0], gender, (places[1], places[2]), right))
-    return examples
 
 
 def read_winobias(folder: Path) -> dict[tuple[str, str], list[Document]]:
@@ -129,19 +91,4 @@ def _word(text: str, words: tuple[str, ...]) -> Place | None:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a TSV file with a heading; quotation marks are text."""
-    reader = csv.DictReader(read_text(path).splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    missing = [column for column in columns if column not in (reader.fieldnames or ())]
-    if missing:
-        raise FormatError(f"no column '{missing[0]}' in the heading", path=path, line=1)
-    for line, fields in enumerate(reader, start=2):
-        if None in fields.values():
-            raise FormatError("a row with too few columns", path=path, line=line)
-        yield line, fields
-
-
-def _number(text: str, path: Path, line: int) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        raise FormatError(f"'{text}' is no whole number", path=path, line=line) from error
+    return tsv_rows(read_text(path), path, columns)

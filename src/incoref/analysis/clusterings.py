@@ -27,7 +27,7 @@ def before(clusters: Iterable[Iterable[tuple[int, int]]], end: int) -> Clusters:
 
 
 def within_segments(clusters: Clusters, sentence_of: Sequence[int], size: int) -> Clusters:
-    """Without the links between segments of so many sentences; mentions that are left alone are left out."""
+    """Without the links between segments of this many sentences; mentions that are left alone are left out."""
     found: Clusters = []
     for cluster in clusters:
         parts: dict[int, list[tuple[int, int]]] = defaultdict(list)

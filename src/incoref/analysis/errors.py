@@ -17,12 +17,12 @@ from itertools import pairwise
 from incoref.analysis.bootstrap import CONLL, counts_of, f1_of
 from incoref.analysis.clusterings import sentence_of_token, without_singletons
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.result_cache import Keeper
+from incoref.analysis.result_cache import ResultCache
 from incoref.analysis.scores import settings_of
 from incoref.analysis.side_by_side import Shown, side_by_side
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.evaluation.metrics import token_clusters
-from incoref.model.features.mentions import PRONOUNS, head_of
+from incoref.text.english import PRONOUNS, head_of
 from incoref.types import Document
 
 KINDS = ("pronoun", "name", "nominal")
@@ -117,12 +117,12 @@ def _in_several(clusters: Clusters, other_of: dict[Span, int]) -> int:
 def errors(
     documents: Sequence[Document],
     system: System,
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     drop_singletons: bool = False,
     worst: int = 20,
 ) -> Findings:
-    found = answers(system, documents, keeper)
+    found = answers(system, documents, cache)
     f1 = f1_of(counts_of(documents, found, drop_singletons))[CONLL]
     total = Errors()
     by_genre: dict[str, Errors] = defaultdict(Errors)

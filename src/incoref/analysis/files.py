@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 
 from incoref.analysis.findings import Findings
-from incoref.analysis.machine import made_here
 from incoref.analysis.plots import draw
+from incoref.analysis.provenance import Provenance
 from incoref.errors import IncorefError
 
 
-def write_findings(findings: Findings, folder: Path, name: str, command: str, date: str) -> list[Path]:
-    """Write all files and say which; ``command`` is what made the findings, ``date`` when they were measured."""
+def write_findings(findings: Findings, folder: Path, name: str, command: str, provenance: Provenance) -> list[Path]:
+    """Write all files and return their paths; ``command`` made the findings, from results of this provenance."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / f"{name}.json"]
-        described = {"command": command, "made": made_here(date), **findings.to_json()}
+        described = {"command": command, "made": provenance.to_json(), **findings.to_json()}
         written[0].write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         for ending, content in findings.pages.items():
             written.append(folder / f"{name}-{ending}")

@@ -21,7 +21,7 @@ from typing import Any
 
 from incoref.analysis.clusterings import before, sentence_ends
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.result_cache import Keeper, text_digest
+from incoref.analysis.result_cache import ResultCache, text_digest
 from incoref.analysis.scores import score, settings_of
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.corpora import conll2012
@@ -122,17 +122,18 @@ def incrementalise(
     documents: Sequence[Document],
     resolve: Resolver,
     name: str,
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     drop_singletons: bool = False,
     beside: Sequence[System] = (),
 ) -> Findings:
     """``beside`` are systems of ours to show in the same table."""
-    measured = keeper.each(
+    measured = cache.each(
         f"growing prefixes for {name}",
         documents,
         lambda document: (name, document.id, text_digest(document)),
         lambda document: growing(resolve, document),
+        timed=True,
     )
     said = [[_spans(clusters) for clusters in of_document["answers"]] for of_document in measured]
     ends = [sentence_ends(document) for document in documents]
@@ -147,7 +148,7 @@ def incrementalise(
         f"{name}, whole documents": score(documents, whole, drop_singletons),
         f"{name}, revised after every sentence": revised.result(),
         f"{name}, as first said": score(documents, first, drop_singletons),
-        **{system.name: score(documents, answers(system, documents, keeper), drop_singletons) for system in beside},
+        **{system.name: score(documents, answers(system, documents, cache), drop_singletons) for system in beside},
     }
     columns = ("", "MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1")
     scored = Table("Scores", columns, tuple(_scored(label, result) for label, result in results.items()))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from incoref.analysis import paper
 from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
-from incoref.analysis.result_cache import Keeper
+from incoref.analysis.result_cache import ResultCache
 from incoref.analysis.scores import score, settings_of
 from incoref.analysis.systems import System, answers
 from incoref.analysis.training import Models
@@ -34,7 +34,7 @@ def trained_for(models: Models) -> Callable[[int], System]:
 def k_curve(
     documents: Sequence[Document],
     ways: Sequence[tuple[str, Callable[[int], System]]],
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     ks: Sequence[int] = KS,
     drop_singletons: bool = False,
@@ -50,7 +50,7 @@ def k_curve(
         results = {}
         for k in ks:
             systems.append(system_for(k))
-            results[k] = score(documents, answers(systems[-1], documents, keeper), drop_singletons)
+            results[k] = score(documents, answers(systems[-1], documents, cache), drop_singletons)
         values[name] = {k: result.to_json() for k, result in results.items()}
         rows += [row(f"{name}, k={k}", *_figures(result)) for k, result in results.items()]
         figures = [_figures(result) for result in results.values()]

@@ -17,7 +17,7 @@ from typing import Any
 
 from incoref.analysis.clusterings import before, sentence_ends
 from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
-from incoref.analysis.result_cache import Keeper, text_digest
+from incoref.analysis.result_cache import ResultCache, text_digest
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import Clusters, ModelSystem, System, answers
 from incoref.evaluation.metrics import Scorer, token_clusters
@@ -117,7 +117,7 @@ def _choices(mentions: Sequence[FoundMention], known: int) -> dict[tuple[int, in
 def over_time(
     documents: Sequence[Document],
     systems: Sequence[System],
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     drop_singletons: bool = False,
     lookaheads: Sequence[int] = LOOKAHEADS,
@@ -130,7 +130,7 @@ def over_time(
     shown = [place for place in shown if place <= longest]
     values: dict[str, Any] = {"by_sentence": {}, "by_tenth": {}, "lookahead": {}}
     for system in systems:
-        found = answers(system, documents, keeper)
+        found = answers(system, documents, cache)
         until = [answered_until(system, document) for document in documents]
         positions, tenths = partial_scores(documents, found, until, drop_singletons)
         values["by_sentence"][system.name], values["by_tenth"][system.name] = positions, tenths
@@ -150,7 +150,7 @@ def over_time(
     ]
     model = next((system for system in systems if isinstance(system, ModelSystem)), None)
     if model is not None and lookaheads:
-        table, values["lookahead"] = _lookahead_table(documents, model, keeper, lookaheads)
+        table, values["lookahead"] = _lookahead_table(documents, model, cache, lookaheads)
         tables.append(table)
     return Findings(
         "over-time",
@@ -163,11 +163,11 @@ def over_time(
 
 
 def _lookahead_table(
-    documents: Sequence[Document], system: ModelSystem, keeper: Keeper, lookaheads: Sequence[int]
+    documents: Sequence[Document], system: ModelSystem, cache: ResultCache, lookaheads: Sequence[int]
 ) -> tuple[Table, dict[str, dict[str, int]]]:
     rows, values = [], {}
     for sentences in lookaheads:
-        each = keeper.each(
+        each = cache.each(
             f"looking {sentences} sentence{'s' if sentences > 1 else ''} ahead",
             documents,
             lambda document: (system.digest, text_digest(document)),

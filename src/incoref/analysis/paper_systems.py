@@ -1,4 +1,4 @@
-"""The paper's own models as systems: trained by ``incoref train`` or imported from the authors' checkpoints.
+"""The paper's own models and those that it compares with, as ``incoref train`` or ``import-checkpoint`` made them.
 
 They run on the learning side, which is imported when the first document is read.
 """
@@ -10,25 +10,38 @@ import json
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from incoref.analysis.systems import Clusters
 from incoref.errors import IncorefError
 from incoref.types import Document
+
+if TYPE_CHECKING:
+    from incoref.learning.baselines.system import Baseline
 
 _WEIGHTS = "model.safetensors"
 
 
 def is_paper_model(folder: Path) -> bool:
     """Whether a folder holds a model of the paper's kind."""
+    return {"mode", "setting"} <= _described(folder).keys()
+
+
+def is_baseline(folder: Path) -> bool:
+    """Whether a folder holds one of the systems that the paper compares with."""
+    return {"kind", "settings", "encoder"} <= _described(folder).keys()
+
+
+def _described(folder: Path) -> dict[str, Any]:
     config = folder / "config.json"
     if not (config.is_file() and (folder / _WEIGHTS).is_file()):
-        return False
+        return {}
     described = json.loads(config.read_text(encoding="utf-8"))
-    return isinstance(described, dict) and {"mode", "setting"} <= described.keys()
+    return described if isinstance(described, dict) else {}
 
 
-class PaperSystem:
-    """A model folder: ``config.json``, ``model.safetensors``, ``tokenizer.json``."""
+class _FolderSystem:
+    """A folder with ``config.json``, ``model.safetensors`` and ``tokenizer.json``."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
@@ -44,6 +57,10 @@ class PaperSystem:
             with path.open("rb") as file:
                 found.update(hashlib.file_digest(file, "blake2b").digest())
         return found.hexdigest()
+
+
+class PaperSystem(_FolderSystem):
+    """A model of the paper's kind."""
 
     @cached_property
     def _read(self) -> Callable[[Document], Clusters]:
@@ -69,3 +86,23 @@ class PaperSystem:
 
     def clusters(self, document: Document) -> Clusters:
         return self._read(document)
+
+
+class BaselineSystem(_FolderSystem):
+    """One of the systems that the paper compares with."""
+
+    @cached_property
+    def model(self) -> Baseline:
+        from incoref.learning.baselines.system import load_baseline
+
+        return load_baseline(self._folder)
+
+    def clusters(self, document: Document) -> Clusters:
+        return self.model.predict(document).clusters
+
+
+def folder_system(folder: Path, name: str) -> PaperSystem | BaselineSystem | None:
+    """The system in a folder, if it runs on the learning side."""
+    if is_paper_model(folder):
+        return PaperSystem(folder, name)
+    return BaselineSystem(folder, name) if is_baseline(folder) else None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from incoref.analysis import paper
 from incoref.analysis.clusterings import sentence_of_token, within_segments
 from incoref.analysis.findings import Findings, Plot, Row, Series, Table, row, series
-from incoref.analysis.result_cache import Keeper
+from incoref.analysis.result_cache import ResultCache
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import Clusters, ModelSystem, System, answers
 from incoref.evaluation.metrics import Result, Scorer, token_clusters
@@ -24,7 +24,7 @@ SIZES = (1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)
 
 
 def partitioned(documents: Sequence[Document], found: Sequence[Clusters], size: int) -> Result:
-    """The score of all documents when links between segments of so many sentences don't count."""
+    """The score of all documents when links between segments of this many sentences don't count."""
     scorer = Scorer()
     for document, clusters in zip(documents, found, strict=True):
         sentence_of = sentence_of_token(document)
@@ -46,7 +46,7 @@ def bump(sizes: Sequence[int], recall: Sequence[float], k: int) -> float | None:
 def partition(
     documents: Sequence[Document],
     systems: Sequence[System],
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     sizes: Sequence[int] = SIZES,
     beside_paper: bool = False,
@@ -57,7 +57,7 @@ def partition(
     bumps: list[Row] = []
     values = {}
     for system in systems:
-        found = answers(system, documents, keeper)
+        found = answers(system, documents, cache)
         results = [_recalls(partitioned(documents, found, size)) for size in sizes]
         values[system.name] = results
         for place, what in enumerate(rows):

@@ -31,7 +31,7 @@ _STYLE: Any = {
 
 
 _FEW = 8
-"""So many places on the x axis are all named."""
+"""Up to this many places on the x axis are all named."""
 
 
 def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:

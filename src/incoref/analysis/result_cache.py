@@ -1,7 +1,8 @@
-"""What has been computed is kept, so that a repeated call goes on where the last one stopped.
+"""Results are cached, so that a repeated call continues where the last one stopped.
 
-One file of JSON lines, a result each, under a digest of all that the result depends on. A line that a kill cut short
-counts as absent. Knows nothing of what is computed.
+One file of JSON lines, one result per line, under a digest of everything that the result depends on, the code
+included; each says on which machine, when and with what it was made. A line that was cut short by a kill counts as
+absent. Knows nothing of what is computed.
 """
 
 from __future__ import annotations
@@ -10,29 +11,29 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+from incoref.analysis.provenance import Provenance, code_digest, combined, here, machine
 from incoref.errors import IncorefError
 from incoref.types import Document
 
 Item = TypeVar("Item")
 Progress = Callable[[str, int, int], None]
-"""Is told what is being done, how much of it is done, and of how much."""
+"""Receives what is being computed, how many items are done, and how many there are."""
 
 
-def _tell_nobody(what: str, done: int, total: int) -> None: ...
+def _no_progress(what: str, done: int, total: int) -> None: ...
 
 
-class Keeper:
-    """Computes what is not there yet."""
+class ResultCache:
+    """Computes results that are not in the file yet."""
 
-    def __init__(self, path: Path, *, again: bool = False, progress: Progress = _tell_nobody) -> None:
-        """``again`` computes everything anew; the new results are what is found from then on."""
+    def __init__(self, path: Path, *, again: bool = False, progress: Progress = _no_progress) -> None:
+        """``again`` computes everything anew; later calls reuse the new results."""
         self._path, self._progress = path, progress
-        self._kept: dict[str, dict[str, Any]] = {} if again else _read(path)
-        self._dates: set[str] = set()
+        self._results: dict[str, dict[str, Any]] = {} if again else _read_results(path)
+        self._used: dict[str, Provenance] = {}
 
     def each(
         self,
@@ -40,26 +41,30 @@ class Keeper:
         items: Sequence[Item],
         depends_on: Callable[[Item], Sequence[Any]],
         compute: Callable[[Item], Any],
+        *,
+        timed: bool = False,
     ) -> list[Any]:
-        """The result of each item, which is a JSON value that depends on nothing but ``depends_on``."""
-        found = []
+        """The result for each item: a JSON value that depends only on ``depends_on`` and the code.
+
+        ``timed`` results also depend on the machine, and are measured again on another one.
+        """
+        results = []
         for done, item in enumerate(items):
             self._progress(what, done, len(items))
-            key = digest(what, *depends_on(item))
-            if key not in self._kept:
+            key = digest(what, code_digest(), machine() if timed else None, *depends_on(item))
+            if key not in self._results:
                 value = json.loads(json.dumps(compute(item)))  # the same value now as when it is read back
-                self._kept[key] = {"key": key, "what": what, "date": today(), "value": value}
-                self._write(self._kept[key])
-            found.append(self._kept[key]["value"])
-            self._dates.add(self._kept[key]["date"])
+                self._results[key] = {"key": key, "what": what, "made": here().to_json(), "value": value}
+                self._write(self._results[key])
+            results.append(self._results[key]["value"])
+            self._used[key] = Provenance.from_json(self._results[key]["made"])
         self._progress(what, len(items), len(items))
-        return found
+        return results
 
     @property
-    def measured(self) -> str:
-        """When the results were computed that have been asked for: a day, or the first and the last."""
-        days = sorted(self._dates) or [today()]
-        return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    def provenance(self) -> Provenance:
+        """When, where and with what the results were made that have been asked for."""
+        return combined(list(self._used.values()) or [here()])
 
     def _write(self, line: dict[str, Any]) -> None:
         try:
@@ -77,22 +82,18 @@ def _ends_in_line_break(file: BinaryIO) -> bool:
     return file.read(1) == b"\n"
 
 
-def today() -> str:
-    return datetime.now(UTC).date().isoformat()
-
-
-def _read(path: Path) -> dict[str, dict[str, Any]]:
+def _read_results(path: Path) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
-    kept = {}
+    results = {}
     for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
         try:
             result = json.loads(line)
-            if result.keys() >= {"key", "date", "value"}:
-                kept[result["key"]] = result
+            if result.keys() >= {"key", "made", "value"}:
+                results[result["key"]] = result
         except (ValueError, AttributeError):
             continue  # cut short
-    return kept
+    return results
 
 
 def digest(*parts: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from incoref.analysis import paper
 from incoref.analysis.bootstrap import CONLL, METRICS, Difference, counts_of, differences, f1_of
 from incoref.analysis.findings import Findings, Plot, Row, Table, row, series
-from incoref.analysis.result_cache import Keeper
+from incoref.analysis.result_cache import ResultCache
 from incoref.analysis.systems import Clusters, System, answers
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import Result, Scorer, token_clusters
@@ -44,13 +44,13 @@ def settings_of(documents: Sequence[Document], systems: Sequence[System], drop_s
 def scores(
     documents: Sequence[Document],
     systems: Sequence[System],
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     drop_singletons: bool = False,
     beside_paper: bool = False,
 ) -> Findings:
     results = {
-        system.name: score(documents, answers(system, documents, keeper), drop_singletons) for system in systems
+        system.name: score(documents, answers(system, documents, cache), drop_singletons) for system in systems
     }
     rows = [_paper_row(entry) for entry in paper.figures()["ontonotes_test"]["rows"]] if beside_paper else []
     rows += [row(name, *_figures(result), result.mentions.f1) for name, result in results.items()]
@@ -85,7 +85,7 @@ def compare(
     documents: Sequence[Document],
     one: System,
     other: System,
-    keeper: Keeper,
+    cache: ResultCache,
     *,
     drop_singletons: bool = False,
     samples: int = 10_000,
@@ -93,7 +93,7 @@ def compare(
 ) -> Findings:
     if len(documents) < 2:
         raise IncorefError("one document says nothing of how sure a difference is; give at least two")
-    counts = [counts_of(documents, answers(system, documents, keeper), drop_singletons) for system in (one, other)]
+    counts = [counts_of(documents, answers(system, documents, cache), drop_singletons) for system in (one, other)]
     found = differences(counts[0], counts[1], samples, seed)
     whole = [f1_of(each.sum(axis=0)) for each in counts]
     names = (CONLL, *METRICS)

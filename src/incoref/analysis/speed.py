@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from incoref.analysis.findings import Cell, Findings, Plot, Table, row, series
-from incoref.analysis.machine import resident_bytes
-from incoref.analysis.result_cache import Keeper, text_digest
+from incoref.analysis.provenance import resident_bytes
+from incoref.analysis.result_cache import ResultCache, text_digest
 from incoref.analysis.scores import settings_of
 from incoref.analysis.systems import ModelSystem
 from incoref.model.subwords import Utterance, utterances_of
@@ -51,7 +51,7 @@ def steps_of(system: ModelSystem, document: Document) -> list[list[float]]:
 
 
 def stream_of(documents: Sequence[Document], tokens: int) -> Iterator[Utterance]:
-    """Sentences of the documents, one after the other and again from the start, until there are so many tokens."""
+    """Sentences of the documents, one after the other and again from the start, until there are enough tokens."""
     sentences = [utterance for document in documents for utterance in utterances_of(document) if utterance.words]
     for utterance in cycle(sentences):
         if tokens <= 0:
@@ -80,6 +80,11 @@ def memory_along(
     return rows
 
 
+def part_ends(count: int) -> list[int]:
+    """How many of ``count`` things make a quarter, a half, three quarters and the whole of them."""
+    return list(dict.fromkeys(max(1, round(part * count)) for part in _PARTS)) if count else []
+
+
 def exponent(tokens: Sequence[float], counts: Sequence[float]) -> tuple[float, float] | None:
     """The power a and factor b of counts ≈ b · tokensᵃ, by least squares of the logarithms."""
     points = [(n, count) for n, count in zip(tokens, counts, strict=True) if n > 0 and count > 0]
@@ -90,13 +95,16 @@ def exponent(tokens: Sequence[float], counts: Sequence[float]) -> tuple[float, f
     return float(power), float(np.exp(factor))
 
 
-def speed(documents: Sequence[Document], system: ModelSystem, keeper: Keeper, *, stream: int = 20_000) -> Findings:
+def speed(
+    documents: Sequence[Document], system: ModelSystem, cache: ResultCache, *, stream: int = 20_000
+) -> Findings:
     """``stream`` is how many tokens long the stream is on which memory is measured; 0 leaves that out."""
-    measured = keeper.each(
+    measured = cache.each(
         f"timing {system.name}",
         documents,
         lambda document: (system.digest, system.options.threads, text_digest(document)),
         lambda document: steps_of(system, document),
+        timed=True,
     )
     steps = np.array([step for of_document in measured for step in of_document])
     tables = [_speed_table(steps), _latency_table(steps)]
@@ -116,11 +124,12 @@ def speed(documents: Sequence[Document], system: ModelSystem, keeper: Keeper, *,
     plots = [_latency_plot(steps), _growth_plot(counted, fits)]
     values: dict[str, Any] = {"fits": fits}
     if stream:
-        streams = keeper.each(
+        streams = cache.each(
             f"streaming through {system.name}",
             list(_STREAMS.values()),
             lambda options: (system.digest, stream, options, [text_digest(document) for document in documents]),
             lambda options: memory_along(system, documents, stream, options),
+            timed=True,
         )
         named = dict(zip(_STREAMS, streams, strict=True))
         tables.append(_memory_table(named))
@@ -186,9 +195,9 @@ def _growth(measured: Sequence[Sequence[Sequence[float]]]) -> dict[str, list[flo
     counted: dict[str, list[float]] = {"tokens": [], "spans": [], "comparisons": []}
     for steps in measured:
         sums = np.cumsum(np.array(steps), axis=0)
-        for place in dict.fromkeys(max(1, round(part * len(steps))) - 1 for part in _PARTS):
+        for count in part_ends(len(steps)):
             for name, column in (("tokens", 0), ("spans", 2), ("comparisons", 3)):
-                counted[name].append(float(sums[place, column]))
+                counted[name].append(float(sums[count - 1, column]))
     return counted
 
 

@@ -1,7 +1,8 @@
 """Which system a name on the command line stands for.
 
-``default``, a model folder, a folder of the paper's model (a run's ``best``, or an imported checkpoint), or a file or
-directory with a system's answers. A model's setting may follow behind an ``@``: ``default@k=4``, ``mine@part-inc``.
+``default``, a model folder, a folder of the paper's model or of a system that it compares with (a run's ``best``,
+or an imported checkpoint), or a file or directory with a system's answers. A model's setting may follow behind an
+``@``: ``default@k=4``, ``mine@part-inc``.
 What it is to be called may come first: ``four at once: default@k=4``.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from incoref.analysis.paper_systems import PaperSystem, is_paper_model
+from incoref.analysis.paper_systems import BaselineSystem, PaperSystem, folder_system
 from incoref.analysis.systems import AnswerSystem, ModelSystem, Options, System
 from incoref.errors import IncorefError
 from incoref.model.folder import Model
@@ -28,22 +29,23 @@ def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) 
 
 def _untitled(
     name: str, options: Options, loaded: dict[Path | None, Model]
-) -> ModelSystem | PaperSystem | AnswerSystem:
+) -> ModelSystem | PaperSystem | BaselineSystem | AnswerSystem:
     place, at, setting = name.rpartition("@")
     if not at:
-        place, setting = name, "sent-inc"
+        place = name
     folder = None if place == DEFAULT else Path(place)
-    if folder is not None and is_paper_model(folder):
+    learned = None if folder is None else folder_system(folder, place)
+    if learned is not None:
         if at:
-            raise IncorefError(f"{place}: a model of the paper's kind reads in the setting that it was trained in")
-        return PaperSystem(folder, place)
+            raise IncorefError(f"{place}: this kind of model reads in the setting that it was trained in")
+        return learned
     if folder is not None and folder.exists() and not (folder / "config.json").is_file():
         if at:
             raise IncorefError(f"{place}: has no settings, since it is no model folder (config.json is missing)")
         return AnswerSystem(folder)
     if folder not in loaded:
         loaded[folder] = Model.load(folder, options.threads)
-    return ModelSystem(loaded[folder], setting, options, None if folder is None else str(folder))
+    return ModelSystem(loaded[folder], setting if at else None, options, None if folder is None else str(folder))
 
 
 def systems_named(names: Sequence[str], options: Options) -> list[System]:

@@ -1,6 +1,6 @@
-"""Whatever finds the entities of a document: a model in one of its settings, or files that hold another's answers.
+"""Systems that find the entities of documents: a model in one of its settings, or files with another system's output.
 
-How systems are named, ``naming`` knows.
+``system_names`` knows how they are named on the command line.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Protocol
 
 from incoref import corpora
-from incoref.analysis.result_cache import Keeper, digest, text_digest
+from incoref.analysis.result_cache import ResultCache, digest, text_digest
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import token_clusters
-from incoref.model import predict
 from incoref.model.folder import Model
 from incoref.options import UNKNOWN_GENRE, block_size
+from incoref.resolver import Resolver
 from incoref.types import Document
 
 Clusters = list[list[tuple[int, int]]]
@@ -51,12 +51,13 @@ class ModelSystem:
     """A model in a setting."""
 
     def __init__(
-        self, model: Model, setting: str = "sent-inc", options: Options | None = None, title: str | None = None
+        self, model: Model, setting: str | None = None, options: Options | None = None, title: str | None = None
     ) -> None:
-        block_size(setting)
-        self.model, self.setting, self.options = model, setting, options or Options()
-        self.name = f"{title or model.config.name} {setting}"
-        model.classes(self.options.scheme, self.options.genre)  # says so if it doesn't know them
+        """``setting`` defaults to what the model was trained for."""
+        self.model, self.setting, self.options = model, setting or model.setting, options or Options()
+        block_size(self.setting)
+        self.name = f"{title or model.config.name} {self.setting}"
+        model.classes(self.options.scheme, self.options.genre)  # an error if the model doesn't know them
 
     @property
     def digest(self) -> str:
@@ -64,7 +65,9 @@ class ModelSystem:
 
     def predict(self, document: Document) -> Document:
         options = self.options
-        return predict.predict(self.model, document, scheme=options.scheme, genre=options.genre, setting=self.setting)
+        return Resolver(self.model).resolve(
+            document, singletons=True, scheme=options.scheme, genre=options.genre, setting=self.setting
+        )
 
     def clusters(self, document: Document) -> Clusters:
         return token_clusters(self.predict(document))
@@ -95,9 +98,9 @@ class AnswerSystem:
         return token_clusters(found)
 
 
-def answers(system: System, documents: Sequence[Document], keeper: Keeper) -> list[Clusters]:
+def answers(system: System, documents: Sequence[Document], cache: ResultCache) -> list[Clusters]:
     """The clusters of each document."""
-    found = keeper.each(
+    found = cache.each(
         f"reading with {system.name}",
         documents,
         lambda document: (system.digest, document.id, text_digest(document)),

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from incoref.analysis.paper_systems import PaperSystem
-from incoref.analysis.result_cache import Keeper, digest
+from incoref.analysis.paper_systems import folder_system
+from incoref.analysis.result_cache import ResultCache, digest
 from incoref.analysis.systems import ModelSystem, Options, System
 from incoref.errors import IncorefError
 from incoref.model.folder import Model
@@ -28,14 +28,14 @@ class Models:
         config: Path,
         folder: Path,
         train: Train,
-        keeper: Keeper,
+        cache: ResultCache,
         options: Options,
         settings: Sequence[str] = (),
     ) -> None:
         """``settings`` hold for all variants."""
         self._settings = list(settings)
         self._config, self._folder, self._train = config, folder, train
-        self._keeper, self._options = keeper, options
+        self._cache, self._options = cache, options
         try:
             self._text = config.read_text(encoding="utf-8")
         except OSError as error:
@@ -43,7 +43,7 @@ class Models:
 
     @property
     def kind(self) -> str:
-        """``streaming`` or ``paper``."""
+        """``streaming``, ``paper``, or one of the systems that the paper compares with."""
         from incoref.learning.config import Configuration
 
         return str(Configuration.read(self._config).kind)
@@ -58,13 +58,14 @@ class Models:
             self._train(self._config, folder, settings)
             return True
 
-        self._keeper.each(f"training {name}", [name], lambda _: (self._text, settings), train)
+        self._cache.each(f"training {name}", [name], lambda _: (self._text, settings), train)
         if not (folder / "best").is_dir():
             train(name)  # it was trained, but its folder is gone
-        if self.kind == "paper":
-            return PaperSystem(folder / "best", name)
+        learned = folder_system(folder / "best", name)
+        if learned is not None:
+            return learned
         model = exported(folder)
-        return ModelSystem(model, setting or f"k={model.config.k}", self._options, name)
+        return ModelSystem(model, setting, self._options, name)
 
 
 def exported(run: Path) -> Model:

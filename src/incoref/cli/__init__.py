@@ -10,10 +10,13 @@ import typer
 from incoref._version import __version__
 from incoref.cli import (
     analyse,
+    batch,
     corpora,
     info,
+    mcp,
     model,
     prepare,
+    recipe,
     reference,
     report,
     resolve,
@@ -52,7 +55,9 @@ def _options(
 for _commands in (
     resolve,
     stream,
+    batch,
     serve,
+    mcp,
     trace,
     schema,
     model,
@@ -63,6 +68,7 @@ for _commands in (
     prepare,
     reference,
     train,
+    recipe,
     info,
 ):
     _commands.register(app)

@@ -19,18 +19,18 @@ from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
     from incoref.analysis.findings import Findings
-    from incoref.analysis.result_cache import Keeper
+    from incoref.analysis.result_cache import ResultCache
     from incoref.types import Document
 
 Out = Annotated[
     Path,
     typer.Option(
-        "--out", "-o", help="Folder for NAME.json, NAME.png and NAME.svg; what it keeps in kept.jsonl is not redone."
+        "--out", "-o", help="Folder for NAME.json, NAME.png and NAME.svg, and for cached results (results.jsonl)."
     ),
 ]
 Name = Annotated[str | None, typer.Option("--name", help="Name of the files; that of the analysis when not given.")]
-Again = Annotated[bool, typer.Option("--again", help="Compute everything anew, whatever is kept.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many documents, for a trial.")]
+Again = Annotated[bool, typer.Option("--again", help="Compute everything again, cached or not.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most N documents, for a trial.")]
 Systems = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,12 +50,12 @@ COMMAND: ContextVar[str | None] = ContextVar("COMMAND", default=None)
 
 
 @contextmanager
-def keeping(out: Path, again: bool) -> Iterator[Keeper]:
-    """A keeper for the folder, with a progress bar on a terminal and none in a pipe."""
+def result_cache(out: Path, again: bool) -> Iterator[ResultCache]:
+    """A cache for the folder, with a progress bar on a terminal and none in a pipe."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from incoref.analysis.result_cache import Keeper
+    from incoref.analysis.result_cache import ResultCache
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -71,7 +71,7 @@ def keeping(out: Path, again: bool) -> Iterator[Keeper]:
                 bar.reset(task, description=what, total=total)
             bar.update(task, completed=done, total=total)
 
-        yield Keeper(out / "kept.jsonl", again=again, progress=tell)
+        yield ResultCache(out / "results.jsonl", again=again, progress=tell)
 
 
 def documents_of(
@@ -89,7 +89,7 @@ def documents_of(
     return found
 
 
-def finish(findings: Findings, keeper: Keeper, out: Path, name: str | None) -> None:
+def finish(findings: Findings, cache: ResultCache, out: Path, name: str | None) -> None:
     """Print the tables, write the files, and say where they are."""
     from incoref.analysis.files import write_findings
 
@@ -102,5 +102,5 @@ def finish(findings: Findings, keeper: Keeper, out: Path, name: str | None) -> N
             print(table.note)
     sys.stdout.flush()
     command = COMMAND.get() or shlex.join(["incoref", *sys.argv[1:]])
-    written = write_findings(findings, out, name or findings.analysis, command, keeper.measured)
+    written = write_findings(findings, out, name or findings.analysis, command, cache.provenance)
     note("written: " + ", ".join(map(str, written)))

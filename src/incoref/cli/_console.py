@@ -9,23 +9,9 @@ from contextlib import contextmanager
 
 import typer
 
-from incoref.errors import IncorefError
-
 STDIN = "-"
 INTERRUPTED, NOBODY_READS = 130, 141
 """Exit codes: what a shell says of a program that SIGINT or SIGPIPE ended."""
-
-
-def decoded(data: bytes, name: str, line: int = 1) -> str:
-    """The text of bytes that are UTF-8, without a byte order mark; ``line`` is that of the first."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line += data.count(b"\n", 0, error.start)
-        raise IncorefError(
-            f"{name}:{line}: not UTF-8 at byte {error.start} (0x{data[error.start]:02x}); convert it first, for "
-            "example with: iconv -f LATIN1 -t UTF-8"
-        ) from error
 
 
 def put(text: str) -> None:

@@ -6,7 +6,7 @@ import importlib.util
 
 from incoref.errors import MissingExtra
 
-TRAINING = ("torch", "transformers", "safetensors", "pydantic")
+TRAINING = ("torch", "transformers", "safetensors", "pydantic", "scipy")
 
 
 def need_training(purpose: str) -> None:

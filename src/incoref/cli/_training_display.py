@@ -46,8 +46,12 @@ def clock(seconds: float) -> str:
 
 
 def dev_line(report: DevReport) -> str:
-    of = f"mean of epochs {', '.join(map(str, report.averaged))}" if report.averaged else f"epoch {report.epoch}"
-    scores = "  ".join(f"{name} {result.conll_f1:.2f}" for name, result in report.scores.items())
+    of = f"epoch {report.epoch}" if report.epoch else "before training"
+    if report.averaged:
+        of = f"mean of epochs {', '.join(map(str, report.averaged))}"
+    scores = "  ".join(
+        f"{name} {result.conll_f1:.2f}, mentions {result.mentions.f1:.2f}" for name, result in report.scores.items()
+    )
     return f"{of}: F1 {report.mean_f1:.2f}  ({scores}){'  best so far' if report.best else ''}"
 
 

@@ -18,7 +18,7 @@ from incoref.cli._analysing import (
     Systems,
     documents_of,
     finish,
-    keeping,
+    result_cache,
 )
 from incoref.cli.analyse_training import ablate, k_curve
 from incoref.cli.model import Corpora, Documents, Format, Genre, Scheme, Threads
@@ -66,9 +66,9 @@ def scores(
 
     texts = documents_of(corpus, format, documents, limit)
     systems = _systems(system or ["default"], scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(texts, systems, keeper, drop_singletons=drop_singletons, beside_paper=paper)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, systems, cache, drop_singletons=drop_singletons, beside_paper=paper)
+    finish(found, cache, out, name)
 
 
 @analyse.command("compare")
@@ -97,9 +97,9 @@ def compare(
 
     texts = documents_of(corpus, format, documents, limit)
     one, other = _systems([a, b], scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(texts, one, other, keeper, drop_singletons=drop_singletons, samples=samples, seed=seed)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, one, other, cache, drop_singletons=drop_singletons, samples=samples, seed=seed)
+    finish(found, cache, out, name)
 
 
 @analyse.command("errors")
@@ -128,9 +128,9 @@ def errors(
 
     texts = documents_of(corpus, format, documents, limit)
     [chosen] = _systems([system], scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(texts, chosen, keeper, drop_singletons=drop_singletons, worst=worst)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, chosen, cache, drop_singletons=drop_singletons, worst=worst)
+    finish(found, cache, out, name)
 
 
 @analyse.command("partition")
@@ -162,9 +162,9 @@ def partition(
 
     texts = documents_of(corpus, format, documents, limit)
     systems = _systems(system or ["default@k=1", "default@k=4", "default@k=20"], scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(texts, systems, keeper, sizes=size or SIZES, beside_paper=paper)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, systems, cache, sizes=size or SIZES, beside_paper=paper)
+    finish(found, cache, out, name)
 
 
 @analyse.command("over-time")
@@ -196,9 +196,9 @@ def over_time(
     texts = documents_of(corpus, format, documents, limit)
     systems = _systems(system or ["default"], scheme, genre, threads)
     ahead = [number for number in (LOOKAHEADS if lookahead is None else lookahead) if number]
-    with keeping(out, again) as keeper:
-        found = run(texts, systems, keeper, drop_singletons=drop_singletons, lookaheads=ahead)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, systems, cache, drop_singletons=drop_singletons, lookaheads=ahead)
+    finish(found, cache, out, name)
 
 
 @analyse.command("bias")
@@ -213,7 +213,7 @@ def bias(
         Path | None, typer.Option("--card", help="A model card, whose section on bias is replaced or added.")
     ] = None,
     threads: Threads = 1,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first so many texts of each file.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N texts of each file.")] = None,
     out: Out = DEFAULT_OUT,
     name: Name = None,
     again: Again = False,
@@ -224,13 +224,14 @@ def bias(
 
     Example: incoref analyse bias --gap gap-development.tsv --winobias winobias --winogender winogender
     """
-    from incoref.analysis.bias import BiasData, put_into_card
+    from incoref.analysis.bias import BiasData
     from incoref.analysis.bias import bias as run
+    from incoref.outputs.model_card import put_into_card
 
     [chosen] = _systems([system], scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(BiasData(tuple(gap or ()), winobias, winogender), chosen, keeper, limit=limit)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(BiasData(tuple(gap or ()), winobias, winogender), chosen, cache, limit=limit)
+    finish(found, cache, out, name)
     if card is not None:
         put_into_card(card, found.pages["card.md"])
 
@@ -262,9 +263,9 @@ def speed(
 
     texts = documents_of(corpus, format, documents, limit)
     chosen = _model_system(system, scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(texts, chosen, keeper, stream=stream)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, chosen, cache, stream=stream)
+    finish(found, cache, out, name)
 
 
 @analyse.command("incrementalise")
@@ -276,6 +277,9 @@ def incrementalise(
     ] = None,
     command: Annotated[
         str | None, typer.Option("--command", help="A program that reads CoNLL-2012 and writes it with its answer.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option("--system", "-s", help="A system by name: a model folder, or a run's best/.")
     ] = None,
     beside: Annotated[list[str] | None, typer.Option("--beside", help="A system to show beside it.")] = None,
     format: Format = None,
@@ -298,17 +302,47 @@ def incrementalise(
     from incoref.analysis.incrementalise import command_resolver, python_resolver
     from incoref.analysis.incrementalise import incrementalise as run
 
-    if function is not None and command is None:
+    if sum(given is not None for given in (function, command, system)) != 1:
+        raise IncorefError("name one resolver: --system NAME, --function MODULE:FUNCTION or --command 'PROGRAM …'")
+    if function is not None:
         resolver, title = python_resolver(function), function
-    elif command is not None and function is None:
+    elif command is not None:
         resolver, title = command_resolver(command), command
     else:
-        raise IncorefError("name the resolver: either --function MODULE:FUNCTION or --command 'PROGRAM …'")
+        [chosen] = _systems([system or ""], scheme, genre, threads)
+        resolver, title = chosen.clusters, chosen.name
     texts = documents_of(corpus, format, documents, limit)
     ours = _systems(beside or [], scheme, genre, threads)
-    with keeping(out, again) as keeper:
-        found = run(texts, resolver, title, keeper, drop_singletons=drop_singletons, beside=ours)
-    finish(found, keeper, out, name)
+    with result_cache(out, again) as cache:
+        found = run(texts, resolver, title, cache, drop_singletons=drop_singletons, beside=ours)
+    finish(found, cache, out, name)
+
+
+@analyse.command("protocols")
+def protocols(
+    corpus: Corpora,
+    system: Systems = None,
+    format: Format = None,
+    documents: Documents = None,
+    scheme: Scheme = None,
+    genre: Genre = "unknown",
+    threads: Threads = 1,
+    limit: Limit = None,
+    out: Out = DEFAULT_OUT,
+    name: Name = None,
+    again: Again = False,
+) -> None:
+    """Compare systems on whole documents and sentence by sentence: scores, work and how it grows, speed, memory.
+
+    Example: incoref analyse protocols ontogum/dev -s "Sent-Inc: default" -s "c2f: runs/c2f/best"
+    """
+    from incoref.analysis.protocols import protocols as run
+    from incoref.analysis.systems import Options
+
+    texts = documents_of(corpus, format, documents, limit)
+    with result_cache(out, again) as cache:
+        found = run(texts, system or ["default"], Options(scheme, genre, threads), cache)
+    finish(found, cache, out, name)
 
 
 def _systems(names: list[str], scheme: str | None, genre: str, threads: int) -> list[System]:

@@ -18,14 +18,14 @@ from incoref.cli._analysing import (
     Out,
     documents_of,
     finish,
-    keeping,
+    result_cache,
 )
 from incoref.cli._extras import need_training
 from incoref.cli.model import Corpora, Documents, Format, Genre, Scheme, Threads
 from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
-    from incoref.analysis.result_cache import Keeper
+    from incoref.analysis.result_cache import ResultCache
     from incoref.analysis.systems import Options, System
     from incoref.analysis.training import Models
 
@@ -85,11 +85,11 @@ def k_curve(
         return lambda number: system_named(f"{place}@k={number}", options, loaded)
 
     ways = [(place, at_every_k(place)) for place in system or ([] if train else ["default"])]
-    with keeping(out, again) as keeper:
+    with result_cache(out, again) as cache:
         if train is not None:
-            ways.append(("trained for k", trained_for(_models(train, out, keeper, options, settings))))
-        found = run(texts, ways, keeper, ks=k or KS, drop_singletons=drop_singletons, beside_paper=paper)
-    finish(found, keeper, out, name)
+            ways.append(("trained for k", trained_for(_models(train, out, cache, options, settings))))
+        found = run(texts, ways, cache, ks=k or KS, drop_singletons=drop_singletons, beside_paper=paper)
+    finish(found, cache, out, name)
 
 
 def ablate(
@@ -131,21 +131,21 @@ def ablate(
     if not named:
         raise IncorefError("nothing to compare with: name variants by --variant or --variants")
     texts = documents_of(corpus, format, documents, limit)
-    with keeping(out, again) as keeper:
+    with result_cache(out, again) as cache:
         found = run(
             texts,
-            _models(config, out, keeper, Options(scheme, genre, threads), settings),
+            _models(config, out, cache, Options(scheme, genre, threads), settings),
             named,
-            keeper,
+            cache,
             seeds=seed or (1, 2, 3),
             drop_singletons=drop_singletons,
             samples=samples,
             beside_paper=paper,
         )
-    finish(found, keeper, out, name)
+    finish(found, cache, out, name)
 
 
-def _models(config: Path, out: Path, keeper: Keeper, options: Options, settings: list[str] | None) -> Models:
+def _models(config: Path, out: Path, cache: ResultCache, options: Options, settings: list[str] | None) -> Models:
     """Models trained by ``incoref train`` itself, in folders of the output folder."""
     need_training("Training")
     from incoref.analysis.training import Models
@@ -154,4 +154,4 @@ def _models(config: Path, out: Path, keeper: Keeper, options: Options, settings:
     def run(file: Path, folder: Path, changed: list[str]) -> None:
         train(file, folder, resume=True, settings=changed)
 
-    return Models(config, out / "models", run, keeper, options, settings or ())
+    return Models(config, out / "models", run, cache, options, settings or ())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from incoref.cli._inputs import Encoding
 from incoref.cli._tables import print_table, width
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 _FORMATS = (
     "Formats: conll-2012, conllu, conllua, litbank, jsonlines (span ranking, MuDoCo), incoref (its own JSON lines), "
-    "text, text-jsonlines; transcript, srt and webvtt are read only, brat is written only."
+    "text, text-jsonlines; read only: transcript, whatsapp, slack, discord, messages, whisper, srt, webvtt, ass, "
+    "mail; written only: brat."
 )
 
 corpus = typer.Typer(help="Look at annotated corpora.", no_args_is_help=True)
@@ -44,6 +46,7 @@ def convert(
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; from its suffix if not given.")
     ] = None,
+    encoding: Encoding = "utf-8",
 ) -> None:
     """Convert a corpus from one format to another.
 
@@ -62,7 +65,7 @@ def convert(
     """
     from incoref import corpora
 
-    write_documents(corpora.read(source, from_format), target, to_format)
+    write_documents(corpora.read(source, from_format, encoding), target, to_format)
 
 
 def write_documents(documents: Iterable[Document], target: Path | str, format: str | None) -> None:

@@ -30,8 +30,13 @@ PACKAGES = {
     "fastapi": "serve",
     "uvicorn": "serve",
     "websockets": "serve",
+    "prometheus_client": "serve",
     "redis": "redis",
     "httpx": "client",
+    "pyarrow": "parquet",
+    "zstandard": "zst",
+    "ray": "ray",
+    "pyspark": "spark",
 }
 """What incoref can make use of, and the extra that installs it, if it is not part of the plain install."""
 

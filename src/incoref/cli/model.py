@@ -14,6 +14,7 @@ from incoref.cli._extras import need_training
 from incoref.errors import IncorefError
 
 if TYPE_CHECKING:
+    from incoref.analysis.paper_systems import BaselineSystem, PaperSystem
     from incoref.types import Document
 
 Corpora = Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Files or directories.", show_default=False)]
@@ -22,10 +23,17 @@ Documents = Annotated[
     Path | None, typer.Option("--documents", help="A file with the ids of the documents to take; all when not given.")
 ]
 ModelFolder = Annotated[
-    Path | None, typer.Option("--model", "-m", help="A model folder; the one in the package when not given.")
+    Path | None,
+    typer.Option("--model", "-m", help="A model folder, or an installed model's name; the shipped one by default."),
 ]
 Setting = Annotated[
-    str, typer.Option("--setting", help="sent-inc (sentence by sentence), k=N (N sentences), part-inc (a window).")
+    str | None,
+    typer.Option(
+        "--setting",
+        help="What to read at once: sent-inc (one sentence), k=N (N sentences) or part-inc (a window). Default: what "
+        "the model was trained for.",
+        show_default=False,
+    ),
 ]
 Scheme = Annotated[str | None, typer.Option("--scheme", help="The annotation scheme; the model's first by default.")]
 Genre = Annotated[str, typer.Option("--genre", help="A genre that the model knows, for all documents.")]
@@ -42,7 +50,7 @@ def evaluate(
     format: Format = None,
     documents: Documents = None,
     model: ModelFolder = None,
-    setting: Setting = "sent-inc",
+    setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     drop_singletons: Annotated[
@@ -53,27 +61,32 @@ def evaluate(
 ) -> None:
     """Predict annotated documents and score the result against their annotation.
 
+    Predicts what incoref resolve and incoref predict find, with the same bound on remembered entities.
+
     Example: incoref evaluate ontogum/dev --scheme ontonotes --drop-singletons
     """
     from incoref.cli.score import TITLES, print_tables
     from incoref.evaluation.metrics import Scorer
-    from incoref.model import predict
-    from incoref.model.folder import Model
+    from incoref.resolver import load
 
-    loaded = Model.load(model, threads)
+    learned = _learned_system(model, setting, scheme, genre)
+    if learned is not None:
+        _evaluate_learned(learned, read_documents(corpus, format, documents), drop_singletons, as_json)
+        return
+    resolver = load(model, threads=threads)
     scorer = Scorer(drop_singletons=drop_singletons)
     tokens, seconds = 0, 0.0
     for document in _with_progress(read_documents(corpus, format, documents), "evaluating"):
         started = time.perf_counter()
-        predicted = predict.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
+        predicted = resolver.resolve(document, singletons=True, scheme=scheme, genre=genre, setting=setting)
         seconds += time.perf_counter() - started
         tokens += len(document.tokens)
         scorer.add_documents(document, predicted)
     result = scorer.result()
     about = {
-        "scheme": scheme or loaded.config.names.schemes[0],
-        "setting": setting,
-        "model": loaded.config.name,
+        "scheme": scheme or resolver.model.config.names.schemes[0],
+        "setting": setting or resolver.model.setting,
+        "model": resolver.model.config.name,
         "tokens_per_second": round(tokens / seconds, 1) if seconds else 0.0,
     }
     if as_json:
@@ -95,7 +108,7 @@ def predict(
     to: Annotated[str | None, typer.Option("--to", help="Its format; by its name when not given.")] = None,
     documents: Documents = None,
     model: ModelFolder = None,
-    setting: Setting = "sent-inc",
+    setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     singletons: Annotated[
@@ -109,20 +122,72 @@ def predict(
 
     Example: incoref predict ontogum/dev -o predicted.conllu
     """
-    from dataclasses import replace
-
     from incoref.cli.corpora import write_documents
-    from incoref.model import predict
-    from incoref.model.folder import Model
+    from incoref.resolver import load
 
-    loaded = Model.load(model, threads)
+    learned = _learned_system(model, setting, scheme, genre)
+    if learned is not None:
+        read = _with_progress(read_documents(corpus, format, documents), "predicting")
+        write_documents((_predicted(learned, document, singletons) for document in read), output, to)
+        return
+    resolver = load(model, threads=threads)
 
     def predicted() -> Iterator[Document]:
         for document in _with_progress(read_documents(corpus, format, documents), "predicting"):
-            found = predict.predict(loaded, document, scheme=scheme, genre=genre, setting=setting)
-            yield found if singletons else replace(found, entities=tuple(e for e in found.entities if len(e) > 1))
+            yield resolver.resolve(document, singletons=singletons, scheme=scheme, genre=genre, setting=setting)
 
     write_documents(predicted(), output, to)
+
+
+def _learned_system(
+    model: Path | None, setting: str | None, scheme: str | None, genre: str
+) -> PaperSystem | BaselineSystem | None:
+    """The system in a folder that ``incoref train`` made of the paper's kind or of one that it compares with."""
+    from incoref.analysis.paper_systems import folder_system
+
+    learned = None if model is None else folder_system(model, str(model))
+    if learned is not None:
+        need_training("Running a model of this kind")
+        given = [
+            name
+            for name, chosen in (("--setting", setting), ("--scheme", scheme), ("--genre", genre != "unknown"))
+            if chosen
+        ]
+        if given:
+            raise IncorefError(f"{model}: this kind of model has no {' and no '.join(given)}; leave it out.")
+    return learned
+
+
+def _predicted(system: PaperSystem | BaselineSystem, document: Document, singletons: bool = True) -> Document:
+    from incoref.analysis.clusterings import annotated
+
+    kept = [cluster for cluster in system.clusters(document) if singletons or len(cluster) > 1]
+    return annotated(document, {str(number): cluster for number, cluster in enumerate(kept, start=1)})
+
+
+def _evaluate_learned(
+    system: PaperSystem | BaselineSystem, documents: list[Document], drop_singletons: bool, as_json: bool
+) -> None:
+    from incoref.cli.score import TITLES, print_tables
+    from incoref.evaluation.metrics import Scorer, token_clusters
+
+    scorer = Scorer(drop_singletons=drop_singletons)
+    tokens, seconds = 0, 0.0
+    for document in _with_progress(documents, "evaluating"):
+        started = time.perf_counter()
+        found = system.clusters(document)
+        seconds += time.perf_counter() - started
+        tokens += len(document.tokens)
+        scorer.add(token_clusters(document), found)
+    speed = round(tokens / seconds, 1) if seconds else 0.0
+    about = {"model": system.name, "tokens_per_second": speed}
+    if as_json:
+        print(json.dumps({**scorer.result().to_json(), **about}, ensure_ascii=False, indent=2))
+    else:
+        print_tables(scorer.result(), {}, list(TITLES))
+        print(f"tokens: {tokens}")
+        for name, value in about.items():
+            print(f"{name.replace('_', ' ')}: {value}")
 
 
 def selftest(model: ModelFolder = None) -> None:
@@ -183,7 +248,10 @@ def export(
 def read_documents(paths: list[Path], format: str | None, listed: Path | None) -> list[Document]:
     """The documents of the files, or those of them that a file lists, in its order."""
     from incoref import corpora
+    from incoref.cli._data_sources import check_file
 
+    for path in (*paths, *([listed] if listed else ())):
+        check_file(path)
     found = [document for path in paths for document in corpora.read(path, format)]
     if listed is not None:
         try:

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 def ontonotes(release: Release, out: Target) -> None:
     """Take the official English splits of OntoNotes 5 from the CoNLL-2012 files of the LDC release.
 
-    Makes OUT/train, OUT/dev and OUT/test, a file a document.
+    Makes OUT/train, OUT/dev and OUT/test, with one file per document.
 
     Example: incoref corpus prepare ontonotes conll-2012 corpora/ontonotes
     """
@@ -52,7 +52,7 @@ def ontonotes(release: Release, out: Target) -> None:
 def codi_crac(folder: Release, out: Target) -> None:
     """Take dialogues of CODI-CRAC from CONLL-UA files: genre tc, no singletons, no split antecedents.
 
-    Makes a folder in OUT for each file, a file a document.
+    Makes a folder in OUT for each file, with one file per document.
 
     Example: incoref corpus prepare codi-crac codi-crac-2021 corpora/codi-crac
     """
@@ -68,7 +68,7 @@ def codi_crac(folder: Release, out: Target) -> None:
 
 
 def _write(documents: Iterable[Document], folder: Path) -> Statistics:
-    """Write a folder, a file a document, and count what went there."""
+    """Write a folder with one file per document, and count what went there."""
     from incoref import corpora
 
     total = corpora.Statistics()

@@ -9,7 +9,6 @@ import typer
 
 from incoref.cli._analysing import COMMAND
 from incoref.cli._console import note
-from incoref.errors import IncorefError
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +35,7 @@ def report(
     Example: incoref report configs/results.toml --out results --markdown docs/results.md
     """
     from incoref.analysis.report import done, html_report, markdown_report, read_plan
+    from incoref.corpora.files import write_data
 
     plan = read_plan(config)
     analyses = []
@@ -53,11 +53,7 @@ def report(
         plots = [each.plot.with_suffix(".png") for each in analyses if each.plot is not None]
         written |= {folder / plot.name: plot.read_bytes() for plot in plots}
     for path, content in written.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError as error:
-            raise IncorefError(f"{path}: {error.strerror or error}") from error
+        write_data(path, content)
     note("written: " + ", ".join(map(str, written)))
 
 

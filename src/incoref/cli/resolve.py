@@ -1,4 +1,4 @@
-"""``incoref resolve``: raw text, transcripts and subtitles in; who is who out, in any format."""
+"""``incoref resolve``: text, chats, transcripts, subtitles and mail in; who is who out, in any format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from incoref.cli._console import STDIN, decoded, note, put, quiet_end
+from incoref.cli._console import STDIN, note, put, quiet_end
+from incoref.cli._inputs import Encoding, Input, expanded, inputs
 from incoref.cli.model import Genre, ModelFolder, Scheme, Setting, Threads
 from incoref.errors import IncorefError
 from incoref.outputs.formats import MANY_IN_ONE, SUFFIXES, OutputFormat, format_of
@@ -40,7 +41,9 @@ def resolve(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE…|-]", help="Text files; standard input when none is given.", show_default=False
+            metavar="[FILE…|-]",
+            help="Files, compressed by gzip or zstd or not, and directories; standard input when none is given.",
+            show_default=False,
         ),
     ] = None,
     format: Annotated[
@@ -53,7 +56,7 @@ def resolve(
             "--output",
             "-o",
             metavar="OUT",
-            help="A file, or a directory (one that exists, or ends in a slash) for a file a document.",
+            help="A file, or a directory (one that exists, or ends in a slash) for one file per document.",
             show_default=False,
         ),
     ] = None,
@@ -62,21 +65,33 @@ def resolve(
         bool | None,
         typer.Option(
             "--speakers/--no-speakers",
-            help="Whether lines are 'Name: text', or run on from one that is. When not given: if all of them are.",
+            help="Whether lines are 'Name: text', or run on from one that is. When not given: if most of them are.",
             show_default=False,
         ),
     ] = None,
+    from_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="What the files are in, by its name in docs/formats.md; by their content when not given.",
+            show_default=False,
+        ),
+    ] = None,
+    encoding: Encoding = "utf-8",
     runners_up: Annotated[
         int, typer.Option("--runners-up", min=0, metavar="N", help="In JSON, the N next best choices of a mention.")
     ] = 0,
-    setting: Setting = "sent-inc",
+    setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     model: ModelFolder = None,
     threads: Threads = 1,
 ) -> None:
-    """Find out who is who in texts, 'Name: text' transcripts and SRT or WebVTT subtitles.
+    """Find out who is who in texts, chats, transcripts, subtitles and mail.
 
+    What a file is in shows in its content: plain text, 'Name: text' lines, exports of WhatsApp, Slack and Discord,
+    subtitles (SRT, WebVTT, ASS), transcriptions by Whisper, messages of chat models, mail, annotated corpora.
     On a terminal, text has colours and a table below; in a pipe, the same without colours.
 
     Examples:
@@ -90,8 +105,14 @@ def resolve(
         incoref resolve chapters/*.txt -f jsonl > chapters.jsonl
 
         incoref resolve meeting.vtt -f brat -o annotated/
+
+        incoref resolve "WhatsApp Chat with Ben.txt" -f resolved
+
+        incoref resolve mail/ -f jsonl > mail.jsonl
     """
-    names = files or [STDIN]
+    if speakers is not None and from_format is not None:
+        raise typer.BadParameter("--from says it already", param_hint="--speakers")
+    names = expanded(files or [STDIN])
     chosen = format or format_of(output or "") or OutputFormat.TEXT
     target = _target(names, chosen, output)
     # Which "her" is a possessive shows in mentions that would be left out.
@@ -110,18 +131,19 @@ def resolve(
             with _progress(len(names), to_terminal=target is None) as tell:
                 for number, name in enumerate(names):
                     try:
-                        document = _resolved(resolver, name, speakers, singletons, options, _shifted(tell, number))
+                        for given in inputs(name, from_format, speakers, encoding):
+                            yield _resolved(resolver, given, singletons, options, _shifted(tell, number))
                     except IncorefError as error:
                         if len(names) == 1:
                             raise
                         note(str(error))
                         failed = True
-                    else:
-                        yield document
                     tell(number + 1)
 
         if target is None:
-            _print(documents(), chosen, with_names=len(names) > 1)
+            single = chosen in (OutputFormat.JSON, OutputFormat.HTML)
+            found = _only_one(documents(), chosen, "") if single else documents()
+            _print(found, chosen, with_names=len(names) > 1)
         else:
             _write(documents(), chosen, target)
         if failed:
@@ -135,6 +157,8 @@ class _Target(NamedTuple):
 
 def _target(names: Sequence[str], format: OutputFormat, output: str | None) -> _Target | None:
     """Where documents go, checked before anything is read; none is standard output."""
+    from incoref.corpora.files import is_directory
+
     if output is None or output == STDIN:
         if format is OutputFormat.BRAT:
             raise typer.BadParameter("brat makes several files: name a directory with -o", param_hint="--format")
@@ -144,7 +168,7 @@ def _target(names: Sequence[str], format: OutputFormat, output: str | None) -> _
             )
         return None
     path = Path(output)
-    if path.is_dir() or output.endswith("/") or format is OutputFormat.BRAT:
+    if is_directory(path) or output.endswith("/") or format is OutputFormat.BRAT:
         return _Target(path, True)
     if len(names) > 1 and format not in MANY_IN_ONE:
         raise typer.BadParameter(
@@ -154,28 +178,22 @@ def _target(names: Sequence[str], format: OutputFormat, output: str | None) -> _
     return _Target(path, False)
 
 
-def _resolved(
-    resolver: Resolver,
-    name: str,
-    speakers: bool | None,
-    singletons: bool,
-    options: dict[str, Any],
-    tell: Tell,
-) -> Document:
-    """The document of a file."""
+def _resolved(resolver: Resolver, given: Input, singletons: bool, options: dict[str, Any], tell: Tell) -> Document:
+    """The document that a text becomes."""
+    from incoref.session.state import HARDLY_ENGLISH
     from incoref.text.language import Evidence
 
-    text = decoded(_bytes_of(name), _shown(name))
-    turns = _turns(text, name, speakers)
-    if Evidence().with_text(turns.text if turns else text).hardly_english:
-        note(f"{_shown(name)}: this hardly looks like English, which is all that the model knows")
+    text = given.content if isinstance(given.content, str) else given.content.text
+    name = "standard input" if given.id == "stdin" else given.id
+    if Evidence().with_text(text).hardly_english:
+        note(f"{name}: {HARDLY_ENGLISH}")
     session = resolver.session(**options)
     cut = 0
-    for updates in _read(session, turns or text, tell):
-        cut += sum(bool(update.warnings) for update in updates)
+    for updates in _read(session, given.content, tell):
+        cut += sum(bool({*update.warnings} - {HARDLY_ENGLISH}) for update in updates)
     if cut:
-        note(f"{_shown(name)}: sentences too long to be read as a whole: {cut}")
-    return session.document("stdin" if name == STDIN else name, singletons=singletons)
+        note(f"{name}: sentences too long to be read as a whole: {cut}")
+    return session.document(given.id, singletons=singletons)
 
 
 def _read(session: Session, text: Document | str, tell: Tell) -> Iterator[list[Update]]:
@@ -188,38 +206,14 @@ def _read(session: Session, text: Document | str, tell: Tell) -> Iterator[list[U
     yield session.flush()
 
 
-def _turns(text: str, name: str, speakers: bool | None) -> Document | None:
-    """What is said in a transcript or in subtitles; none for plain text."""
-    from incoref.corpora import FORMATS, guess, transcripts
-
-    text = text.replace("\r\n", "\n")
-    lines = [line for line in text.split("\n") if line.strip()]
-    if not lines:
-        return None
-    is_like_json = lines[0].lstrip().startswith("{")
-    looks_like = "text" if is_like_json else guess(text, name).name
-    if looks_like in ("srt", "webvtt"):
-        return next(transcripts.read_subtitles(text, name))
-    if speakers is None:
-        speakers = not is_like_json and all(transcripts.label_of(line) is not None for line in lines)
-    if speakers:
-        return next(transcripts.read(text, name))
-    if FORMATS[looks_like].annotated:
-        note(f"{_shown(name)}: read as plain text, but looks like {looks_like}, which incoref predict reads")
-    return None
-
-
-def _bytes_of(name: str) -> bytes:
-    if name == STDIN:
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise IncorefError(f"{name}: {error.strerror or error}") from error
-
-
-def _shown(name: str) -> str:
-    return "standard input" if name == STDIN else name
+def _only_one(documents: Iterator[Document], format: OutputFormat, where: str) -> Iterator[Document]:
+    """The document, where there is room for one: a file may turn out to hold several."""
+    first = next(documents, None)
+    if first is None:
+        return
+    if next(documents, None) is not None:
+        raise IncorefError(f"several documents in one {format}{where}: take jsonl, or a directory with -o")
+    yield first
 
 
 def _print(documents: Iterator[Document], format: OutputFormat, *, with_names: bool) -> None:
@@ -253,6 +247,8 @@ def _write(documents: Iterator[Document], format: OutputFormat, target: _Target)
     from incoref.outputs.rendering import brat_files, rendered
 
     if not target.is_directory:
+        if format not in MANY_IN_ONE:
+            documents = _only_one(documents, format, f" file, {target.path}")
         write_file(target.path, (rendered(document, format) for document in documents))
     elif format is OutputFormat.BRAT:
         for name, content in brat_files(_named(documents)):
@@ -264,9 +260,11 @@ def _write(documents: Iterator[Document], format: OutputFormat, target: _Target)
 
 def _named(documents: Iterator[Document]) -> Iterator[tuple[str, Document]]:
     """Documents with the names of their files, no two alike."""
+    from incoref.corpora.turns import stem
+
     used: set[str] = set()
     for document in documents:
-        plain = name = Path(document.id).stem
+        plain = name = stem(document.id) or "document"
         number = 1
         while name in used:
             number += 1

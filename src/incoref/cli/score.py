@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,14 +53,22 @@ def score(
     """Compare the coreference of two files or directories, document by document, matched by id.
 
     Prints recall, precision and F1 in percent over all documents. Formats are recognised by content and may differ.
+    Non-referring markables and split antecedents of CONLL-UA files are left out and counted.
     """
     from incoref.evaluation.metrics import Scorer
 
     wanted = _wanted(metric)
-    total = Scorer(drop_singletons=drop_singletons)
+    keys, responses = _documents(key, response)
+    # CODI-CRAC's scorer counts a mention in every entity that lists it.
+    keep_repeated = any(_has_markables(document) for document in keys.values())
+    total = Scorer(drop_singletons=drop_singletons, keep_repeated=keep_repeated)
     single: dict[str, Result] = {}
-    for key_document, response_document in _pairs(key, response):
-        scorer = Scorer(drop_singletons=drop_singletons)
+    left_out: Counter[tuple[str, str]] = Counter()
+    for id, key_document in keys.items():
+        response_document = responses[id]
+        left_out.update({("key", what): count for what, count in _left_out(key_document).items()})
+        left_out.update({("response", what): count for what, count in _left_out(response_document).items()})
+        scorer = Scorer(drop_singletons=drop_singletons, keep_repeated=keep_repeated)
         scorer.add_documents(key_document, response_document)
         total.merge(scorer)
         if per_document:
@@ -67,10 +76,12 @@ def score(
     for side, repeated in (("key", total.repeated_in_key), ("response", total.repeated_in_response)):
         if repeated:
             print(
-                f"incoref: note: mentions listed more than once in the {side}: {repeated}; "
-                "each counts where it comes first",
+                f"incoref: note: mentions listed more than once in the {side}: {repeated}; each counts "
+                + ("every time, as in the Universal Anaphora scorer" if keep_repeated else "where it comes first"),
                 file=sys.stderr,
             )
+    for (side, what), count in left_out.items():
+        print(f"incoref: note: {what} left out of the {side}: {count}", file=sys.stderr)
     if as_json:
         shown = _as_json(total.result(), wanted)
         if per_document:
@@ -87,7 +98,7 @@ def _wanted(metrics: list[str] | None) -> list[str]:
     return [name for name in TITLES if not metrics or name in metrics]
 
 
-def _pairs(key: Path, response: Path) -> Iterator[tuple[Document, Document]]:
+def _documents(key: Path, response: Path) -> tuple[dict[str, Document], dict[str, Document]]:
     """The documents of both sides by id, once it is clear that both have the same."""
     keys, responses = _by_id(key), _by_id(response)
     for here, where, there in ((keys, response, responses), (responses, key, keys)):
@@ -98,8 +109,14 @@ def _pairs(key: Path, response: Path) -> Iterator[tuple[Document, Document]]:
                 f"{where}: {len(missing)} of {len(here)} documents are missing, which the other side has: {listed}. "
                 "Key and response need the same documents under the same ids"
             )
-    for id, document in keys.items():
-        yield document, responses[id]
+    return keys, responses
+
+
+def _has_markables(document: Document) -> bool:
+    """Whether it comes from CONLL-UA, the only format whose mentions are markables."""
+    from incoref.corpora.conllua import MARKABLE
+
+    return any(name == MARKABLE for mention in document.mentions for name, _ in mention.attributes)
 
 
 def _by_id(path: Path) -> dict[str, Document]:
@@ -111,6 +128,22 @@ def _by_id(path: Path) -> dict[str, Document]:
             raise IncorefError(f"{path}: there are two documents with the id {document.id!r}; ids must be unique")
         documents[document.id] = document
     return documents
+
+
+def _left_out(document: Document) -> dict[str, int]:
+    """What CONLL-UA files annotate beside identity and identity scoring leaves out, counted."""
+    from incoref.corpora.conllua import NON_REFERRING, SPLIT_ANTECEDENT
+
+    non_referring = len(dict(document.attributes).get(NON_REFERRING, "").split())
+    plurals = {
+        plural
+        for mention in document.mentions
+        for name, value in mention.attributes
+        if name == SPLIT_ANTECEDENT
+        for plural in value.split(",")
+    }
+    counts = {"non-referring markables": non_referring, "split antecedents": len(plurals)}
+    return {what: count for what, count in counts.items() if count}
 
 
 def _as_json(result: Result, wanted: list[str]) -> dict[str, Any]:

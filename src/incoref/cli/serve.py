@@ -63,7 +63,7 @@ def serve(
 
     Example: incoref serve --port 8000 --store sqlite:sessions.db
     """
-    for package in ("fastapi", "uvicorn", "websockets"):
+    for package in ("fastapi", "uvicorn", "websockets", "prometheus_client"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(package, "serve", "incoref serve")
     if log_level not in ("debug", "info", "warning", "error"):

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incoref.cli._console import decoded, note, put, quiet_end
+from incoref.cli._console import note, put, quiet_end
+from incoref.cli._inputs import Encoding, message_of
 from incoref.cli.model import Genre, ModelFolder, Scheme, Setting, Threads
-from incoref.errors import FormatError
+from incoref.errors import FormatError, IncorefError
 
 if TYPE_CHECKING:
-    from incoref.session.updates import Message
+    from incoref.session.updates import Message, Update
 
-_INPUT = "standard input"
+INPUT = "standard input"
+_ENOUGH = 3
+"""This many lines show that they are turns."""
+_WHOLE = frozenset({"ass", "mail", "srt", "webvtt"})
+"""What begins like these is read once all of it is there."""
+_LIST = re.compile(r"\s*\[\s*(?:\{|$)")
 _GIVEN = (str, int, float, type(None))
 _EPILOG = "The layout of the lines that come out: incoref schema stream. Ctrl-C and a closed pipe end it quietly."
 
@@ -40,17 +49,29 @@ def stream(
     max_entities: Annotated[
         int | None, typer.Option("--max-entities", min=1, metavar="N", help="Entities to remember.")
     ] = None,
-    setting: Setting = "sent-inc",
+    from_format: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="Read all that comes as this, a format of who says what; see docs/formats.md.",
+            show_default=False,
+        ),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     model: ModelFolder = None,
     threads: Threads = 1,
 ) -> None:
-    """Read utterances line by line and say whom they mention, a line of JSON a sentence, at once.
+    """Read utterances line by line and say whom they mention, one line of JSON per sentence, at once.
 
     A line is text, or a JSON object with "text" and perhaps "speaker", "id"
-    and "time", which come back: all lines are JSON if the first one is. Runs
-    for as long as lines come, in memory that does not grow.
+    and "time", which come back, or with "role" and "content": all lines are
+    JSON if the first one is. Runs for as long as lines come, in memory that
+    does not grow. What is known from its first line as an export, subtitles
+    or mail is read turn by turn, once all of it is there.
 
     Examples:
 
@@ -65,7 +86,7 @@ def stream(
     with quiet_end():
         from incoref.outputs.jsonable import json_line, update_json
         from incoref.resolver import load
-        from incoref.text.language import Evidence
+        from incoref.session.state import HARDLY_ENGLISH
 
         session = load(model, threads=threads).session(
             setting=setting,
@@ -80,58 +101,147 @@ def stream(
         )
         if sys.stdin.isatty():
             note("reading from the terminal, a line an utterance; Ctrl-D ends")
-        evidence: Evidence | None = Evidence()
-        for item in _items(speakers, running):
-            for update in session.hear(item):
+
+        def told(updates: list[Update]) -> None:
+            for update in updates:
                 put(json_line(update_json(update)) + "\n")
-            if evidence is not None:
-                evidence = evidence.with_text(item if isinstance(item, str) else item.text)
-                if evidence.hardly_english:
-                    note("this hardly looks like English, which is all that the model knows")
-                    evidence = None
-        for update in session.flush():
-            put(json_line(update_json(update)) + "\n")
+                if HARDLY_ENGLISH in update.warnings:
+                    note(HARDLY_ENGLISH)
+
+        for item in _items(speakers, running, from_format, encoding):
+            told(session.hear(item))
+        told(session.flush())
 
 
-def _items(speakers: bool, running: bool) -> Iterator[str | Message]:
-    """What the lines of standard input say, as they come."""
-    from incoref.corpora.transcripts import label_of
+def _items(speakers: bool, running: bool, format: str | None, encoding: str) -> Iterator[str | Message]:
+    """What standard input says, as it comes; what is in a format of its own, once all of it is there."""
+    lines = _lines(encoding)
+    if format is not None:
+        yield from _whole("".join(line for _, line in lines), format)
+        return
+    first = _first(lines)
+    opening = "".join(line for _, line in first)
+    if _is_whole(opening):
+        yield from _whole(opening + "".join(line for _, line in lines), None)
+    elif opening.lstrip().startswith("{"):
+        for number, line in chain(first, lines):
+            if line.strip():
+                message = _message(line, number)
+                if message is not None:
+                    yield message
+    elif running:
+        yield from (line for _, line in chain(first, lines))
+    else:
+        yield from _utterances((line.rstrip("\r\n") for _, line in chain(first, lines)), speakers)
+
+
+def _lines(encoding: str) -> Iterator[tuple[int, str]]:
+    """The lines of standard input with their numbers, as they come."""
+    from incoref.corpora.files import UTF8, check_encoding, decoded
+
+    if encoding == UTF8:
+        for number, data in enumerate(sys.stdin.buffer, start=1):
+            yield number, decoded(data, INPUT, line=number)
+        return
+    check_encoding(encoding)
+    text = io.TextIOWrapper(sys.stdin.buffer, encoding=encoding)
+    try:
+        yield from enumerate(text, start=1)
+    except UnicodeError as error:
+        raise IncorefError(f"{INPUT}: not {encoding}: {error}") from error
+    finally:
+        text.detach()
+
+
+def _first(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The lines from which it shows what all of them are: one that isn't blank, or some more if it may be mail."""
+    from incoref.corpora import mail
+
+    first: list[tuple[int, str]] = []
+    for number, line in lines:
+        first.append((number, line))
+        opening = "".join(line for _, line in first).lstrip()
+        # The number of the first subtitle, in SRT, is followed by its time.
+        if opening.strip() and not opening.strip().isdecimal() and not (mail.may_begin(opening) and line.strip()):
+            break
+    return first
+
+
+def _utterances(lines: Iterator[str], speakers: bool) -> Iterator[Message]:
+    from incoref.corpora import transcripts
     from incoref.session.updates import Message
 
-    are_json: bool | None = None
     speaker: str | None = None
-    for number, data in enumerate(sys.stdin.buffer, start=1):
-        line = decoded(data, _INPUT, number)
+    seen: list[str] = []
+    for line in lines:
         if not line.strip():
-            if running:
-                yield line
             continue
-        if are_json is None:
-            are_json = line.lstrip().startswith("{")
-        if are_json:
-            yield _message(line, number)
-        elif running:
-            yield line
-        else:
-            text = line.rstrip("\r\n")
-            if speakers:
-                speaker, text = label_of(text) or (speaker, text)
-            yield Message(text, speaker)
+        if speakers:
+            speaker, line = transcripts.label_of(line) or (speaker, line)
+        elif len(seen) < _ENOUGH:
+            seen.append(line)
+            if len(seen) == _ENOUGH and transcripts.fits(seen):
+                note("the lines look like 'Name: text'; --speakers reads them so")
+        yield Message(line, speaker)
 
 
-def _message(line: str, number: int) -> Message:
+def _is_whole(opening: str) -> bool:
+    """Whether the beginning is of a format that is read once all of it is there."""
+    from incoref.corpora import guess, whatsapp
+
+    if opening.lstrip().startswith("{"):
+        try:
+            data = json.loads(opening)
+        except (ValueError, RecursionError):
+            # Of JSON lines, the first one is whole: so this is JSON over many lines, or none.
+            return opening.rstrip().endswith(("{", "[", ","))
+        return (isinstance(data, dict) and not ({"text", "role", "from"} & set(data))) or "segments" in data
+    if _LIST.match(opening):
+        return True
+    if whatsapp.begins(opening.lstrip()):
+        return True
+    return bool(opening.strip()) and guess(opening, INPUT).name in _WHOLE
+
+
+def _whole(text: str, format: str | None) -> Iterator[Message]:
+    from incoref.corpora import guess
+    from incoref.corpora._registry import format_named
+    from incoref.corpora.files import with_usual_line_ends
+
+    known = guess(text, INPUT) if format is None else format_named(format)
+    if known.listen is None:
+        raise IncorefError(
+            f"{INPUT}: {known.name} is not said by anybody, so it can't be streamed; try incoref resolve"
+        )
+    conversations = list(known.listen(with_usual_line_ends(text), INPUT))
+    note(f"{INPUT}: read as {known.name} ({known.about.removesuffix(' (reading)')}), once all of it was there")
+    for conversation in conversations:
+        yield from map(message_of, conversation.turns)
+
+
+def _message(line: str, number: int) -> Message | None:
+    """The message in a line of JSON; none in what is not speech, such as the answer of a tool."""
+    from incoref.corpora.messages import turn_of
     from incoref.session.updates import Message
 
     try:
         data: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"no JSON, though the first line is: {error}", path=_INPUT, line=number) from error
+        raise FormatError(f"no JSON, though the first line is: {error}", path=INPUT, line=number) from error
+    if isinstance(data, dict) and "text" not in data and ("role" in data or "from" in data):
+        try:
+            turn = turn_of(data, INPUT)
+        except FormatError as error:
+            raise FormatError(error.fault, path=INPUT, line=number) from error
+        if turn is None:
+            return None
+        data = {**data, "text": turn.text, "speaker": turn.speaker}
     if not isinstance(data, dict) or not isinstance(data.get("text"), str):
-        raise FormatError('a message is a JSON object with a string "text"', path=_INPUT, line=number)
+        raise FormatError('a message is a JSON object with a string "text"', path=INPUT, line=number)
     speaker, id, time = data.get("speaker"), data.get("id"), data.get("time")
     if speaker is not None and not isinstance(speaker, str):
-        raise FormatError('"speaker" is no string', path=_INPUT, line=number)
+        raise FormatError('"speaker" is no string', path=INPUT, line=number)
     for name, value in (("id", id), ("time", time)):
         if not isinstance(value, _GIVEN) or isinstance(value, bool):
-            raise FormatError(f'"{name}" is neither a string nor a number', path=_INPUT, line=number)
+            raise FormatError(f'"{name}" is neither a string nor a number', path=INPUT, line=number)
     return Message(data["text"], speaker, id, time)

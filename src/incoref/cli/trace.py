@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incoref.cli._console import STDIN, decoded, put, quiet_end
+from incoref.cli._console import STDIN, put, quiet_end
 from incoref.cli.model import Genre, ModelFolder, Scheme, Setting, Threads
 from incoref.errors import IncorefError
 
@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 def trace(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="Text; - for standard input.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON: incoref schema trace.")] = False,
-    setting: Setting = "sent-inc",
+    setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     model: ModelFolder = None,
@@ -50,6 +50,8 @@ def trace(
     """
     with quiet_end():
         if text == STDIN:
+            from incoref.corpora.files import decoded
+
             text = decoded(sys.stdin.buffer.read(), "standard input")
         elif any("\udc80" <= character <= "\udcff" for character in text):
             raise IncorefError("TEXT is not UTF-8; convert it first, for example with: iconv -f LATIN1 -t UTF-8")

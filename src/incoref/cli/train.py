@@ -36,7 +36,7 @@ def train(
         bool, typer.Option("--dry-run", help="Check the data and measure memory and time; train nothing.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many documents of each corpus, for a trial.")
+        int | None, typer.Option("--limit", min=1, help="At most N documents of each corpus, for a trial.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -51,29 +51,39 @@ def train(
     Example: incoref train configs/default-en.toml --out runs/trial --limit 20 --set training.epochs=1
     """
     need_training("Training")
+    from incoref.cli._data_sources import check_paths
     from incoref.cli._training_display import display
     from incoref.learning.config import Configuration
     from incoref.learning.train.trainer import Stopped, Trainer, holds_run
 
     configuration = Configuration.read(config, settings or [])
+    check_paths(configuration, config)
     if limit is not None:
         configuration = configuration.with_limit(limit)
     folder = out or Path("runs") / config.stem
     if not dry_run:
         holds_run(folder, configuration, resume)  # says so before minutes of reading
     trainer = Trainer(configuration, folder)
+    for warning in trainer.warnings():
+        print(f"incoref: warning: {warning}", file=sys.stderr)
     if dry_run:
         from incoref.learning.train.dry_run import inspect
 
         print_inspection(inspect(trainer))
         return
     try:
-        with display() as report, _stop_on_signal() as stop:
+        with display() as report, stop_on_signal() as stop:
             progress = trainer.run(report, resume, stop)
     except Stopped:
         done = f"{trainer.progress.step} of {trainer.total} updates"
         print(f"incoref: stopped and saved after {done}; go on with: {_again()}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+    if progress.best_epoch == 0:
+        print(
+            f"no epoch was better than the model that training started from (F1 {progress.best:.2f}), which is now "
+            f"in {folder / 'best'}: try lower rates, more documents, or the annotation scheme of your corpus"
+        )
+        return
     print(f"best F1 {progress.best:.2f} after epoch {progress.best_epoch}: {folder / 'best'}")
 
 
@@ -84,7 +94,7 @@ def _again() -> str:
 
 
 @contextmanager
-def _stop_on_signal() -> Iterator[Callable[[], bool]]:
+def stop_on_signal() -> Iterator[Callable[[], bool]]:
     """Whether the process has been asked to stop; a second Ctrl-C stops it at once, without saving."""
     asked = False
 

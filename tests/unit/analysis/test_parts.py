@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from incoref.analysis.bias import is_gotcha
-from incoref.analysis.bias_data import (
-    FEMININE,
-    MASCULINE,
-    NEUTRAL,
-    WinogenderExample,
-    read_gap,
-    read_winobias,
-    read_winogender,
-)
+from incoref.analysis.bias_data import WinogenderExample, read_winobias, read_winogender
 from incoref.analysis.clusterings import annotated, before, sentence_of_token, within_segments, without_singletons
 from incoref.analysis.errors import distance_name, errors_of, kind_of
 from incoref.analysis.findings import Findings, Plot, Table, row, series
@@ -26,6 +18,7 @@ from incoref.analysis.side_by_side import Shown, side_by_side
 from incoref.analysis.speed import exponent, stream_of
 from incoref.analysis.system_names import system_named, systems_named
 from incoref.analysis.systems import ModelSystem, Options
+from incoref.corpora.gap import FEMININE, MASCULINE, NEUTRAL, read_gap
 from incoref.errors import FormatError, IncorefError
 from incoref.evaluation.metrics import token_clusters
 from incoref.model.subwords import Utterance

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 from click.testing import Result
 from typer.testing import CliRunner
 
@@ -59,10 +63,11 @@ def test_plain_text_has_exact_places(tool: Tool) -> None:
     assert speakers_of(found) == [None, None, None]
 
 
-def test_speakers_are_recognised_when_every_line_has_one(tool: Tool) -> None:
+def test_speakers_are_recognised_when_most_lines_have_one(tool: Tool) -> None:
     found = tool.json(text="Ines: I saw Carl.\n\nOmar: You did?\n")
     assert found["text"] == "I saw Carl.\nYou did?"
     assert speakers_of(found) == ["Ines", "Omar"]
+    assert speakers_of(tool.json(text="Ines: I saw Carl\nand Anna.\nOmar: You did?\n")) == ["Ines", "Omar"]
     assert speakers_of(tool.json(text="Ines: I saw Carl.\nand Anna.\n")) == [None, None]
 
 
@@ -92,15 +97,95 @@ def test_time_stamps_are_no_foreign_language(tool: Tool) -> None:
     assert first["time"] == "00:00:00.000 --> 00:00:04.000"
 
 
-@pytest.mark.parametrize("text", ["{", '{"a": 1', "[1]", "1\tx\ty\n", "#begin document (x); part 000\n"])
-def test_text_that_looks_like_something_else_is_text(tool: Tool, text: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["whatsapp.txt", "slack.json", "discord.json", "messages.json", "whisper.json", "meeting.ass", "mail.mbox"],
+)
+def test_conversations_are_recognised_and_said_to_be(tool: Tool, name: str) -> None:
+    done = tool(str(EXAMPLES / name), "-f", "json")
+    assert set(speakers_of(json.loads(done.stdout))) == {"Ines", "Omar"}
+    (line,) = done.stderr.splitlines()
+    assert f"{name}: read as " in line
+    assert line.endswith("5 sentences, 2 speakers")
+
+
+@pytest.mark.parametrize("text", ["{", "[", "[] buy milk", "[1] See the note."])
+def test_text_that_begins_like_something_else_is_text(tool: Tool, text: str) -> None:
     assert tool.json(text=text)["text"] == text
 
 
-def test_annotated_files_are_pointed_out(tool: Tool) -> None:
-    done = tool(str(EXAMPLES / "ferry.conllu"))
-    assert done.exit_code == 0
-    assert "looks like conllu, which incoref predict reads" in done.stderr
+@pytest.mark.parametrize("text", ['{"a": 1', '{"a": 1}', "[1]", "1\tx\ty\n", "#begin document (x); part 000\n"])
+def test_what_is_in_no_known_format_is_text_only_if_asked_for(tool: Tool, text: str) -> None:
+    refused = tool(text=text.encode())
+    assert refused.exit_code == 1
+    assert str(refused.exception).startswith("standard input:1: ")
+    assert str(refused.exception).endswith("; --from text reads it as it is")
+    assert tool.json("--from", "text", text=text)["text"] == text
+
+
+def test_annotated_files_are_read_without_their_annotation(tool: Tool) -> None:
+    done = tool(str(EXAMPLES / "ferry.conllu"), "-f", "json")
+    assert "read as conllu" in done.stderr
+    assert "its annotation is left out" in done.stderr
+    assert "Entity=" not in json.loads(done.stdout)["text"]
+
+
+def test_formats_can_be_named(tool: Tool) -> None:
+    assert "unknown format 'xml'" in str(tool("--from", "xml", text=b"x").exception)
+    assert "can be written but not read" in str(tool("--from", "brat", text=b"x").exception)
+    assert tool("--from", "text", "--speakers", text=b"x").exit_code == 2
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_compressed_files(tool: Tool, tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
+    packed = compress((EXAMPLES / "whatsapp.txt").read_bytes())
+    file = tmp_path / "chat.txt.packed"
+    file.write_bytes(packed)
+    for done in (tool(str(file), "-f", "json"), tool("-f", "json", text=packed)):
+        assert set(speakers_of(json.loads(done.stdout))) == {"Ines", "Omar"}
+    assert "damaged or cut off" in str(tool(text=packed[:-9]).exception)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1", "cp1252", "utf-16-le", "utf-16-be"])
+def test_other_encodings_are_named_and_read(tool: Tool, encoding: str) -> None:
+    text = "Ines: I saw Café Noir — twice.\nOmar: You did?\n".replace("—", "-" if encoding == "latin-1" else "—")
+    data = text.encode(encoding)
+    assert f"--encoding {encoding} reads it" in str(tool(text=data).exception)
+    found = json.loads(tool("--encoding", encoding, "-f", "json", text=data).stdout)
+    assert speakers_of(found) == ["Ines", "Omar"]
+    assert "Café" in found["text"]
+
+
+def test_encodings_that_do_not_fit(tool: Tool) -> None:
+    assert "no encoding 'klingon'" in str(tool("--encoding", "klingon", text=b"x").exception)
+    assert "not ascii at byte 3" in str(tool("--encoding", "ascii", text=b"caf\xe9").exception)
+
+
+def test_a_directory_is_read_file_by_file(tool: Tool, tmp_path: Path) -> None:
+    for name in ("whatsapp.txt", "slack.json", "meeting.vtt"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(b"Anna left."))
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    (tmp_path / "package.json").write_text('{"name": "x"}', encoding="utf-8")
+    done = tool(str(tmp_path), "-f", "jsonl")
+    assert done.exit_code == 1
+    names = [Path(json.loads(line)["id"]).name for line in done.stdout.splitlines()]
+    assert names == ["meeting.vtt", "packed.txt.gz", "slack.json", "whatsapp.txt"]
+    assert "package.json:1: JSON of no known kind: an object with 'name'" in done.stderr
+
+
+def test_a_file_may_hold_several_documents(tool: Tool, tmp_path: Path) -> None:
+    file = tmp_path / "two.jsonl"
+    file.write_text('{"text": "Anna left.", "id": "a"}\n{"text": "Carl came.", "id": "b"}\n', encoding="utf-8")
+    lines = tool(str(file), "-f", "jsonl").stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["a", "b"]
+    for arguments in (("-f", "json"), ("-f", "html"), ("-o", str(tmp_path / "out.html"))):
+        done = tool(str(file), *arguments)
+        assert "several documents in one" in str(done.exception)
+        assert not done.stdout
+    assert not (tmp_path / "out.html").exists()
+    assert tool(str(file), "-o", f"{tmp_path}/out/", "-f", "json").exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.json", "b.json"]
 
 
 def test_singletons_only_if_asked_for(tool: Tool) -> None:
@@ -174,11 +259,10 @@ def test_wrong_usage_is_exit_code_2_before_anything_is_read(tool: Tool, argument
 
 def test_a_file_that_can_not_be_read_keeps_none_of_the_others(tool: Tool, files: list[str], tmp_path: Path) -> None:
     (tmp_path / "two.txt").write_bytes(b"fine\ncaf\xe9")
-    done = tool(*files, "no-such-file.txt", str(tmp_path), "-f", "jsonl")
+    done = tool(*files, "no-such-file.txt", "-f", "jsonl")
     assert done.exit_code == 1
     assert len(done.stdout.splitlines()) == 2
     assert "incoref: no-such-file.txt: No such file or directory\n" in done.stderr
-    assert f"incoref: {tmp_path}: Is a directory\n" in done.stderr
     assert "two.txt:2: not UTF-8 at byte 8 (0xe9)" in done.stderr
 
 

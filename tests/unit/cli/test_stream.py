@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from incoref.cli import app
 from tiny_models import TinyModels
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "formats"
+
 
 class Tool:
     def __init__(self, model: Path) -> None:
@@ -89,6 +91,58 @@ def test_faults_name_the_line(tool: Tool, line: str, fault: str) -> None:
 def test_bytes_that_are_no_utf8(tool: Tool) -> None:
     done = tool(b"Anna left.\ncaf\xe9\n")
     assert "standard input:2: not UTF-8 at byte 3" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["whatsapp.txt", "slack.json", "discord.json", "messages.json", "whisper.json", "meeting.ass", "meeting.srt",
+     "meeting.vtt", "mail.mbox", "mail.eml"],
+)  # fmt: skip
+def test_exports_are_read_turn_by_turn(tool: Tool, name: str) -> None:
+    done = tool((EXAMPLES / name).read_bytes())
+    assert done.exit_code == 0, done.exception
+    updates = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {update["speaker"].title() for update in updates} == {"Ines", "Omar"}
+    assert len(updates) == 5
+    assert "standard input: read as " in done.stderr
+
+
+def test_times_and_ids_of_messages_come_back(tool: Tool) -> None:
+    first, *_ = tool.updates((EXAMPLES / "discord.json").read_text("utf-8"))
+    assert (first["id"], first["time"]) == ("101", "2026-05-03T10:01:00+00:00")
+    first, *_ = tool.updates((EXAMPLES / "meeting.vtt").read_text("utf-8"))
+    assert first["time"] == "00:01.000 --> 00:05.000"
+
+
+def test_lines_can_be_messages_with_roles(tool: Tool) -> None:
+    lines = [
+        {"role": "user", "content": "Who left?"},
+        {"role": "tool", "content": "x"},
+        {"role": "a", "content": "Ann."},
+    ]
+    found = tool.updates("\n".join(map(json.dumps, lines)))
+    assert [(update["speaker"], update["text"]) for update in found] == [("user", "Who left?"), ("a", "Ann.")]
+
+
+def test_lines_that_look_like_turns_are_pointed_out(tool: Tool) -> None:
+    text = "Ines: I saw Carl.\nOmar: When?\nInes: Today.\nOmar: Oh.\n"
+    assert tool(text).stderr.count("--speakers reads them so") == 1
+    assert tool(text, "--speakers").stderr == ""
+
+
+def test_formats_and_encodings_can_be_named(tool: Tool) -> None:
+    text = "Ines: Café.\nOmar: When?\n"
+    found = [json.loads(line) for line in tool(text.encode("utf-16"), "--encoding", "utf-16").stdout.splitlines()]
+    assert found[0]["text"] == "Ines: Café."
+    assert [update["speaker"] for update in tool.updates(text, "--from", "transcript")] == ["Ines", "Omar"]
+    assert "conllu is not said by anybody" in str(tool(text, "--from", "conllu").exception)
+    assert "no encoding 'klingon'" in str(tool(text, "--encoding", "klingon").exception)
+    assert "--encoding utf-16 reads it" in str(tool(text.encode("utf-16")).exception)
+
+
+def test_json_of_another_kind_is_refused(tool: Tool) -> None:
+    for text in ('{"a": 1}', '[{"a": 1}]', '{\n "a": 1\n}'):
+        assert "an object with 'a'" in str(tool(text).exception)
 
 
 def test_options_reach_the_session(tool: Tool) -> None:

@@ -1,0 +1,165 @@
+"""``protocols``: systems side by side, on whole documents and sentence by sentence, with the work that they do.
+
+Under the sentence-incremental protocol a mention must be linked before the next sentence is read. A system that reads
+whole documents is given growing prefixes, and what it said first is kept (``incrementalise``); one that decides
+sentence by sentence anyway has the same answer under both protocols. Work is counted, not timed: spans that are
+scored and comparisons of a span with an antecedent or an entity, fitted as a power of the number of tokens over
+quarters, halves, three quarters and whole documents.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+
+from incoref.analysis.clusterings import sentence_ends
+from incoref.analysis.findings import Cell, Findings, Plot, Table, row, series
+from incoref.analysis.incrementalise import as_first_said, growing, prefix
+from incoref.analysis.paper_systems import BaselineSystem
+from incoref.analysis.provenance import peak_resident_bytes
+from incoref.analysis.result_cache import ResultCache, text_digest
+from incoref.analysis.scores import score, settings_of
+from incoref.analysis.speed import exponent, part_ends, steps_of
+from incoref.analysis.system_names import system_named
+from incoref.analysis.systems import AnswerSystem, Clusters, ModelSystem, Options, System
+from incoref.errors import IncorefError
+from incoref.types import Document
+
+WHOLE, INCREMENTAL = "whole document", "sentence by sentence"
+
+
+def is_incremental(system: System) -> bool:
+    """Whether it decides about a sentence before it has seen the next one."""
+    if isinstance(system, ModelSystem):
+        return system.setting in ("sent-inc", "k=1")
+    return isinstance(system, BaselineSystem) and bool(getattr(system.model.config, "sentences", False))
+
+
+def work_of(system: System, document: Document) -> list[list[int]] | None:
+    """Tokens, spans and comparisons for growing parts of a document; None if the system doesn't count them."""
+    if isinstance(system, ModelSystem):
+        steps = np.array(steps_of(system, document)).reshape(-1, 4)
+        sums: list[list[int]] = np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist()
+        return [sums[place - 1] for place in part_ends(len(sums))]
+    if isinstance(system, BaselineSystem):
+        found = []
+        for sentences in part_ends(len(document.sentences)):
+            part = prefix(document, sentences)
+            prediction = system.model.predict(part)
+            found.append([len(part.tokens), prediction.spans, prediction.comparisons])
+        return found
+    return None
+
+
+def measured(system: System, document: Document) -> dict[str, Any]:
+    """The answers under both protocols, the seconds that they took, and the work."""
+    started = time.perf_counter()
+    whole = system.clusters(document)
+    seconds = time.perf_counter() - started
+    found: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work_of(system, document)}
+    if is_incremental(system):
+        return found
+    said = growing(system.clusters, document)
+    found[INCREMENTAL] = as_first_said(said["answers"], sentence_ends(document))
+    found["seconds"][INCREMENTAL] = sum(said["seconds"])
+    return found
+
+
+def peak_bytes(name: str, options: Options, document: Document) -> int | None:
+    """The most memory that a new process has held once it has loaded the system and read the document."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_peak, name, options, document).result()
+
+
+def _peak(name: str, options: Options, document: Document) -> int | None:
+    system_named(name, options, {}).clusters(document)
+    return peak_resident_bytes()
+
+
+def protocols(documents: Sequence[Document], names: Sequence[str], options: Options, cache: ResultCache) -> Findings:
+    """Compare the systems of these names."""
+    systems = [system_named(name, options, {}) for name in names]
+    for system in systems:
+        if isinstance(system, AnswerSystem):
+            raise IncorefError(f"{system.name}: has answers to whole documents only; name systems that can be run")
+    longest = max(documents, key=lambda document: len(document.tokens))
+    rows, work, bars = [], [], dict[str, list[float]]()
+    results: dict[str, Any] = {}
+    for name, system in zip(names, systems, strict=True):
+        found = _cached(system, documents, cache)
+        for protocol in (WHOLE, INCREMENTAL):
+            said = [_spans(each.get(protocol, each[WHOLE])) for each in found]
+            without, kept = (score(documents, said, drop) for drop in (True, False))
+            title = f"{system.name}, {protocol}"
+            figures = without.muc.f1, without.b3.f1, without.ceafe.f1, without.conll_f1, without.mentions.f1
+            rows.append(row(title, *figures, kept.conll_f1, kept.mentions.f1))
+            bars.setdefault(protocol, []).append(without.conll_f1)
+            results[title] = {"without singletons": without.to_json(), "with singletons": kept.to_json()}
+        [peak] = cache.each(
+            f"memory of {system.name}",
+            [longest],
+            partial(_depends, system),
+            partial(peak_bytes, name, options),
+            timed=True,
+        )
+        work.append(_work_row(system.name, documents, found, peak))
+    columns = ("", "MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1", "CoNLL F1", "mention F1")
+    note = "The last two columns count entities with a single mention; the others leave them out of both sides."
+    plotted = tuple(series(protocol, range(len(systems)), figures) for protocol, figures in bars.items())
+    return Findings(
+        "protocols",
+        "Whole documents and sentence by sentence",
+        (Table("Scores", columns, tuple(rows), note), _work_table(work)),
+        (Plot("Scores", "", "CoNLL F1", plotted, "bars", tuple(system.name for system in systems)),),
+        settings_of(documents, systems, True),
+        results,
+    )
+
+
+def _cached(system: System, documents: Sequence[Document], cache: ResultCache) -> list[dict[str, Any]]:
+    what = f"reading with {system.name} under both protocols"
+    return cache.each(what, documents, partial(_depends, system), partial(measured, system), timed=True)
+
+
+def _depends(system: System, document: Document) -> tuple[str, str]:
+    return system.digest, text_digest(document)
+
+
+def _spans(clusters: Any) -> Clusters:
+    return [[(first, end) for first, end in cluster] for cluster in clusters]
+
+
+def _work_row(name: str, documents: Sequence[Document], found: Sequence[dict[str, Any]], peak: int | None) -> Any:
+    tokens = sum(len(document.tokens) for document in documents)
+    rates = []
+    for protocol in (WHOLE, INCREMENTAL):
+        seconds = sum(each["seconds"].get(protocol, each["seconds"][WHOLE]) for each in found)
+        rates.append(tokens / seconds if seconds else None)
+    points = [point for each in found for point in each["work"] or ()]
+    totals = [each["work"][-1] for each in found if each["work"]]
+    cells: list[Cell] = []
+    for place in (1, 2):
+        fit = exponent([point[0] for point in points], [point[place] for point in points])
+        cells += [sum(total[place] for total in totals) if totals else None, None if fit is None else f"{fit[0]:.2f}"]
+    return row(name, *cells, *rates, None if peak is None else peak / 2**20)
+
+
+def _work_table(rows: Sequence[Any]) -> Table:
+    columns = (
+        "",
+        "spans scored",
+        "grow as nᵃ, a",
+        "comparisons",
+        "grow as nᵃ, a",
+        "tokens/s, whole",
+        "tokens/s, by sentence",
+        "peak memory, MiB",
+    )
+    note = "Peak memory is that of a new process, libraries included, that has read the longest document."
+    return Table("Work", columns, tuple(rows), note, digits=0)

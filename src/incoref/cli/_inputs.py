@@ -1,0 +1,149 @@
+"""What people give to be resolved: files of any format, compressed or not, directories, standard input.
+
+One line on standard error says what was recognised in each; plain text needs none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from incoref.cli._console import STDIN, note
+from incoref.errors import FormatError, IncorefError
+
+if TYPE_CHECKING:
+    from incoref.corpora import Format
+    from incoref.corpora.turns import Turn
+    from incoref.session.updates import Message
+    from incoref.types import Document
+
+Encoding = Annotated[
+    str, typer.Option("--encoding", metavar="NAME", help="How text is encoded: utf-8, utf-16, latin-1, cp1252, …")
+]
+
+PLAIN = "text"
+
+
+class Input(NamedTuple):
+    """One text to resolve: plain, or a document with its own sentences and speakers."""
+
+    id: str
+    content: Document | str
+
+
+def shown(name: str) -> str:
+    return "standard input" if name == STDIN else name
+
+
+def expanded(names: Iterable[str]) -> list[str]:
+    """The files, those of directories in order of their paths."""
+    from incoref.corpora import files_of
+    from incoref.corpora.files import is_directory
+
+    found: list[str] = []
+    for name in names:
+        if name != STDIN and is_directory(Path(name)):
+            found += map(str, files_of(Path(name), annotated_alone=False))
+        else:
+            found.append(name)
+    return found
+
+
+def inputs(name: str, format: str | None, speakers: bool | None, encoding: str) -> Iterator[Input]:
+    """The texts in a file."""
+    from incoref.corpora.files import decoded, decompressed
+
+    text = decoded(decompressed(_bytes_of(name), shown(name)), shown(name), encoding)
+    id = "stdin" if name == STDIN else name
+    known = _format_of(text, name, format, speakers)
+    if known is None:
+        yield Input(id, text)
+        return
+    try:
+        documents = _read_as(text, name, known)
+    except FormatError as error:
+        raise error if format or speakers else _with_way_out(error) from error
+    for document in documents:
+        yield Input(id if len(documents) == 1 else document.id, document)
+
+
+def _format_of(text: str, name: str, format: str | None, speakers: bool | None) -> Format | None:
+    """What a text is in; none for plain text."""
+    from incoref.corpora import FORMATS
+    from incoref.corpora._registry import format_named
+
+    if format is not None:
+        known = format_named(format)
+        if known.read is None:
+            raise IncorefError(f"the format {known.name} can be written but not read")
+    elif speakers:
+        known = FORMATS["transcript"]
+    elif not text.strip():
+        return None
+    else:
+        known = _recognised(text, name)
+        if speakers is False and known.name == "transcript":
+            return None
+    return None if known.name == PLAIN else known
+
+
+def _recognised(text: str, name: str) -> Format:
+    """The format that a text is in, or what to do if it is in none."""
+    from incoref.corpora import guess
+
+    try:
+        return guess(text, shown(name))
+    except FormatError as error:
+        raise _with_way_out(error) from error
+
+
+def _with_way_out(error: FormatError) -> FormatError:
+    """The fault of a text that may be in no format at all."""
+    return FormatError(f"{error.fault}; --from text reads it as it is", path=error.path, line=error.line)
+
+
+def _read_as(text: str, name: str, known: Format) -> list[Document]:
+    """The documents in a text, said in one line."""
+    from incoref.corpora.files import with_usual_line_ends
+
+    assert known.read is not None
+    path = "stdin" if name == STDIN else name
+    try:
+        documents = list(known.read(with_usual_line_ends(text), path))
+    except FormatError as error:
+        raise FormatError(error.fault, path=shown(name), line=error.line) from error
+    note(f"{shown(name)}: read as {known.name} ({known.about.removesuffix(' (reading)')}): {_told(documents, known)}")
+    return documents
+
+
+def _told(documents: list[Document], known: Format) -> str:
+    speakers = {sentence.speaker for document in documents for sentence in document.sentences} - {None}
+    parts = [_counted(len(documents), "document")] if len(documents) > 1 else []
+    parts.append(_counted(sum(len(document.sentences) for document in documents), "sentence"))
+    if speakers or not known.annotated:
+        parts.append(_counted(len(speakers), "speaker"))
+    return ", ".join(parts) + ("; its annotation is left out" if known.annotated else "")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _bytes_of(name: str) -> bytes:
+    if name == STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        raise IncorefError(f"{name}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def message_of(turn: Turn) -> Message:
+    """A turn as a session hears it, with its id and time."""
+    from incoref.session.updates import Message
+
+    return Message(turn.text, turn.speaker, turn.id, turn.time)
