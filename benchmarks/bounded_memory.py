@@ -67,7 +67,7 @@ def _row(
             live += sum(mention.new or 0 for mention in update.mentions) - len(update.evicted)
             gone += len(update.evicted)
             most = max(most, live)
-        predicted = session.document(document.id)
+        predicted = session.document(document.id, singletons=True)
         scorer.add_documents(document, predicted)
         evicted, entities = evicted + gone, entities + len(predicted.entities)
         bare = resolver.restore(session.save(), history=0)

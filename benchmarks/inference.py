@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from incoref import corpora
-from incoref.model.features import PAIR_FEATURES
+from incoref.model.features import REGISTRY
 from incoref.model.folder import Model, ModelState, word_means
 from incoref.model.step import BlockResult, ReadingState
 from incoref.model.subwords import WRITING, WRITINGS, Subwords, Utterance, joined, utterances_of
@@ -131,7 +131,7 @@ class Plain:
             stack = [(detector.stack_start[:1], detector.stack_start[1:])]
             starts: list[int] = []
             entities = torch.from_numpy(state.memory.means)
-            pair_classes = torch.zeros(len(PAIR_FEATURES), len(entities), dtype=torch.long)
+            pair_classes = torch.zeros(len(REGISTRY), len(entities), dtype=torch.long)
             for step in result.steps:
                 width = torch.tensor([min(29, step.position - starts[-1]) if starts else 30])
                 features = detector.features(dict(zip((*classes, "width"), (*constant, width), strict=True)))
@@ -148,7 +148,7 @@ class Plain:
                     of_span = {"width": torch.tensor([min(29, last - first)])}
                     span = clusterer.spans(tokens, np.array([first]), np.array([last]), of_span)
                     mentions = span.expand(len(entities), -1)
-                    by_name = dict(zip(PAIR_FEATURES, pair_classes, strict=True))
+                    by_name = dict(zip(REGISTRY, pair_classes, strict=True))
                     repeated = [number.expand(len(entities)) for number in constant]
                     features = clusterer.pair_features({**by_name, **dict(zip(classes, repeated, strict=True))})
                     pairs = torch.cat([mentions, entities, mentions * entities, features], dim=-1)

@@ -93,6 +93,12 @@ class Connection:
             raise RuntimeError(f"{method} {path}: {answer[:30]!r} {content!r}")
         return json.loads(content) if content else {}
 
+    def forget(self) -> None:
+        """Begin anew: the connection broke."""
+        if self._streams is not None:
+            self._streams[1].close()
+        self._streams = None
+
 
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str]:
@@ -111,9 +117,9 @@ def redis_server(folder: Path) -> Iterator[str]:
 
 
 class Server:
-    def __init__(self, store: str, workers: int | None) -> None:
-        command = [sys.executable, "-m", "incoref", "serve", "--port", "0", "--log-level", "warning"]
-        command += ["--store", store, *(() if workers is None else ("--workers", str(workers)))]
+    def __init__(self, store: str, workers: int | None, *more: str, port: int = 0) -> None:
+        command = [sys.executable, "-m", "incoref", "serve", "--port", str(port), "--log-level", "warning"]
+        command += ["--store", store, *(() if workers is None else ("--workers", str(workers))), *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         found = re.search(r"http://(\S+):(\d+)", self.process.stdout.readline())

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from incoref import corpora
 from incoref.evaluation.metrics import Scorer
-from incoref.model import predict
-from incoref.model.folder import Model
+from incoref.resolver import load
 from incoref.types import Document
 
 PERSONS = frozenset("i me my mine myself you your yours yourself".split())
@@ -49,7 +48,7 @@ def main() -> None:
     parser.add_argument("--genres", type=lambda text: text.split(","))
     parser.add_argument("--model", type=Path)
     chosen = parser.parse_args()
-    model = Model.load(chosen.model)
+    resolver = load(chosen.model)
     documents = [
         document
         for path in chosen.corpora
@@ -62,7 +61,7 @@ def main() -> None:
     for name, shown in (("with speakers", lambda d: d), ("without", without_speakers)):
         scorer, counts = Scorer(drop_singletons=True), Counter[str]()
         for document in documents:
-            predicted = predict.predict(model, shown(document))
+            predicted = resolver.resolve(shown(document), singletons=True)
             scorer.add_documents(document, predicted)
             counts += links(document, predicted)
         precision, recall = (100 * counts["right"] / max(1, counts[of]) for of in ("made", "wanted"))

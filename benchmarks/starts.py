@@ -15,8 +15,8 @@ from pathlib import Path
 from incoref.evaluation.metrics import Scorer
 from incoref.learning.config import Configuration
 from incoref.learning.data import sources
-from incoref.model import predict
-from incoref.model.folder import DEFAULT_MODEL, Model
+from incoref.model.named import DEFAULT_MODEL
+from incoref.resolver import load
 from incoref.types import Document
 
 
@@ -33,12 +33,12 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=DEFAULT_MODEL)
     parser.add_argument("--places", type=int, default=8)
     options = parser.parse_args()
-    model = Model.load(options.model)
+    resolver = load(options.model)
     for corpus in Configuration.read(options.config).dev:
         scorer = Scorer(drop_singletons=corpus.drop_singletons)
         for document in sources.load(corpus):
             for rest in from_places(document, options.places):
-                scorer.add_documents(rest, predict.predict(model, rest, scheme=corpus.scheme))
+                scorer.add_documents(rest, resolver.resolve(rest, singletons=True, scheme=corpus.scheme))
         print(f"{corpus.title}: CoNLL F1 {scorer.result().conll_f1:.1f}, {options.places} places")
 
 

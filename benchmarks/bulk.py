@@ -1,0 +1,94 @@
+"""Words a second of whole collections: read together, against sentence by sentence in a session.
+
+    python benchmarks/bulk.py CORPUS [--model FOLDER] [--documents 40] [--rounds 3] [--processes]
+
+Reads the documents of CORPUS in turns, by `session.say` and by `Resolver.pipe`, checks that the answers have the same
+bits, and prints words a second of processor time, the best of the rounds. With --processes, `incoref batch` also runs
+with one worker and with two, in words a second of the clock: that says something only on an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import incoref
+from incoref import corpora
+from incoref.batch import Columns, run
+from incoref.session.updates import Message
+from incoref.types import Document
+
+
+def conversation(document: Document) -> list[Message]:
+    return [Message(document.text[s.start : s.end], s.speaker) for s in document.sentences]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--model", type=Path)
+    parser.add_argument("--documents", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--processes", action="store_true")
+    chosen = parser.parse_args()
+    resolver = incoref.load(chosen.model)
+    texts = [conversation(document) for document in islice(corpora.read(chosen.corpus), chosen.documents)]
+
+    def streamed() -> list[Document]:
+        found = []
+        for number, text in enumerate(texts):
+            session = resolver.session(undo=0)
+            for message in text:
+                session.say(message.text, message.speaker)
+            found.append(session.document(str(number), singletons=False))
+        return found
+
+    def together() -> list[Document]:
+        return list(resolver.pipe(texts))
+
+    ways: dict[str, Callable[[], list[Document]]] = {"session.say": streamed, "pipe": together}
+    best = dict.fromkeys(ways, float("inf"))
+    answers = {}
+    for _ in range(chosen.rounds):
+        for name, way in ways.items():
+            started = time.process_time()
+            answers[name] = way()
+            best[name] = min(best[name], time.process_time() - started)
+    assert answers["pipe"] == answers["session.say"], "not the same bits"
+    words = sum(len(document.tokens) for document in answers["pipe"])
+    sentences = sum(map(len, texts))
+    print(
+        f"{len(texts)} documents, {sentences} sentences, {words} words; load of the machine: {os.getloadavg()[0]:.1f}"
+    )
+    for name, seconds in best.items():
+        print(f"{name}: {words / seconds:.0f} words/s of one core")
+    print(f"ratio: {best['session.say'] / best['pipe']:.2f}")
+    if chosen.processes:
+        print_processes(texts, chosen.model, chosen.rounds)
+
+
+def print_processes(texts: list[list[Message]], model: Path | None, rounds: int) -> None:
+    """What a second worker is worth."""
+    with tempfile.TemporaryDirectory() as name:
+        lines = Path(name) / "in.jsonl"
+        rows = [{"text": [m.text for m in text], "who": [m.speaker for m in text]} for text in texts]
+        lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        rate = {1: 0.0, 2: 0.0}
+        for number in range(rounds):
+            for workers in rate:
+                out, columns = Path(name) / f"{workers}-{number}", Columns(speaker="who")
+                done = run(lines, out, model=model, workers=workers, columns=columns, shard_rows=4)
+                rate[workers] = max(rate[workers], done.words_per_second)
+    for workers, words in rate.items():
+        print(f"incoref batch --workers {workers}: {words:.0f} words/s by the clock")
+    print(f"ratio: {rate[2] / rate[1]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
