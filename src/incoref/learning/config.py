@@ -45,6 +45,13 @@ class CorpusConfig(_Section):
         "an empty text for none.",
     )
     weight: float = Field(1.0, gt=0, description="Weight of this annotation among those of the same text.")
+    chance: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="How often this annotation of a text is learned from when the text is read; one of them always is. "
+        "Streaming.",
+    )
     partial: bool = Field(
         False,
         description="Only some mentions are annotated, as in GAP: learn what the pronouns among them refer to, and "
@@ -53,6 +60,9 @@ class CorpusConfig(_Section):
     share: float = Field(1.0, gt=0, description="Visits a document gets in an epoch; below 1, some are left out.")
     dialogue_share: float | None = Field(
         None, gt=0, description="The same for documents with several speakers; as the others when not given."
+    )
+    together: int = Field(
+        1, gt=0, description="N documents share an update: for short ones, each of which says little."
     )
     dialogues_only: bool = Field(False, description="Take only documents with several speakers.")
     apart: bool = Field(
@@ -197,7 +207,10 @@ class TrainingConfig(_Section):
     device: str = Field(
         "auto", description="Where to compute: cpu, cuda, cuda:1 …; auto takes a CUDA GPU where there is one."
     )
-    bf16: bool = Field(False, description="Compute the encoder in bfloat16, everything else in single precision.")
+    bf16: bool = Field(
+        False,
+        description="Compute in bfloat16 where it saves most: the encoder, and the default model's hidden layer of pairs.",
+    )
     recompute: bool = Field(
         False, description="Gradient checkpointing: compute the encoder's inner values twice instead of keeping them."
     )
@@ -282,7 +295,9 @@ class Configuration(_Section):
         for section, names in _STREAMING_ONLY.items():
             unknown = tuple(name for name in names if self.kind == "paper" or name not in _FOR_BASELINES)
             odd += [f"{section}.{name}" for name in _not_default(getattr(self, section), unknown)]
-        odd += [f"train.{name}" for corpus in self.train for name in _not_default(corpus, ("weight", "partial"))]
+        odd += [
+            f"train.{name}" for corpus in self.train for name in _not_default(corpus, ("weight", "chance", "partial"))
+        ]
         if odd:
             raise ValueError(f'not for kind = "{self.kind}": {", ".join(odd)}')
         return self

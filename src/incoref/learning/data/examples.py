@@ -86,6 +86,7 @@ class Annotation:
     types: Ints  # (M,) entity type, or NO_TYPE
     dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
     partial: bool = False  # whether there are mentions that are not annotated
+    chance: float = 1.0  # how often it is learned from when its text is read
 
     @cached_property
     def gold(self) -> Clustering:
@@ -154,6 +155,7 @@ def annotate(
     types: Mapping[str, int],
     weight: float = 1.0,
     partial: bool = False,
+    chance: float = 1.0,
 ) -> Annotation:
     """The gold derivation of a document, cut into blocks as it is read."""
     gold = gold_mentions(document)
@@ -168,6 +170,7 @@ def annotate(
         types=np.array([types.get(gold.types[span] or "", NO_TYPE) for span in spans], np.int64),
         dropped=gold.same_span + dropped(gold.entities, spans, reading.chunks),
         partial=partial,
+        chance=chance,
     )
 
 

@@ -27,15 +27,21 @@ class Annotated:
     weight: float
     partial: bool = False
     """Whether only some of its mentions are annotated."""
+    chance: float = 1.0
+    """How often it is learned from when its text is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text with its annotations, how often an epoch visits it, and the longest stretch of it to read at once."""
+    """A text with its annotations, and how training reads it."""
 
     annotated: tuple[Annotated, ...]
     share: float
+    """Visits in an epoch."""
     longest: int | None
+    """The longest stretch of it to read at once."""
+    together: int = 1
+    """Texts of its corpus in one update."""
 
     @property
     def id(self) -> str:
@@ -115,10 +121,12 @@ def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Sour
                 document = without_singletons(document)
             words = " ".join(token.text for token in document.tokens)
             text = (document.id, words) if together and not config.apart else (number, place)
-            by_text[text].append((config, Annotated(document, config.scheme, config.weight, config.partial)))
+            annotated = Annotated(document, config.scheme, config.weight, config.partial, config.chance)
+            by_text[text].append((config, annotated))
     return [
-        Source(tuple(annotated for _, annotated in group), _share(*group[0]), group[0][0].longest)
+        Source(tuple(annotated for _, annotated in group), _share(*group[0]), config.longest, config.together)
         for group in by_text.values()
+        for config in (group[0][0],)
     ]
 
 

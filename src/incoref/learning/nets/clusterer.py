@@ -123,25 +123,29 @@ class Clusterer(nn.Module):
         pairs: Pairs,
         classes: Mapping[str, Tensor],
         memory_cap: int = 1 << 30,
+        bf16: bool = False,
     ) -> Tensor:
-        """Scores of all pairs, (P,).
+        """Scores of all pairs, (P,). With ``bf16``, the hidden layer of the pairs is computed in bfloat16.
 
         Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need
         no more, and each block is computed again in the backward pass.
         """
         mention, state = beside(spans, pairs.mention), beside(spans, pairs.state)
+        precision = torch.bfloat16 if bf16 else spans.dtype
         weights = self.hidden.weights()
-        of_mention = linear(spans, weights["mention"], self.hidden.bias)
-        of_entity = linear(states, weights["entity"])
+        of_mention = linear(spans, weights["mention"], self.hidden.bias).to(precision)
+        of_entity = linear(states, weights["entity"]).to(precision)
+        spans, states = spans.to(precision), states.to(precision)
+        of_product, of_features = weights["product"].to(precision), weights["features"].to(precision)
 
         def scores(i: Tensor, j: Tensor, some: Mapping[str, Tensor]) -> Tensor:
             hidden = (
-                linear(spans.index_select(0, i) * states.index_select(0, j), weights["product"])
-                + linear(self.pair_features(some), weights["features"])
+                linear(spans.index_select(0, i) * states.index_select(0, j), of_product)
+                + linear(self.pair_features(some, precision), of_features)
                 + of_mention.index_select(0, i)
                 + of_entity.index_select(0, j)
             )
-            out: Tensor = self.output(self.dropout(torch.relu(hidden))).squeeze(-1)
+            out: Tensor = self.output(self.dropout(torch.relu(hidden)).to(self.output.weight.dtype)).squeeze(-1)
             return out if self.class_bias is None else out + self.class_bias(some)
 
         inner_values = (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 
 def beside(like: Tensor, values: np.ndarray) -> Tensor:
@@ -25,7 +26,7 @@ class Dropout(nn.Module):
         if not self.training or not self.share:
             return values
         if values.device.type != "cpu":
-            return nn.functional.dropout(values, self.share)
+            return functional.dropout(values, self.share)
         dropped = int(self.share * 2**16)
         drawn = torch.empty(-(-values.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         kept = drawn.view(torch.int16)[: values.numel()].view(values.shape) >= dropped - 2**15
@@ -48,9 +49,15 @@ class FeatureTables(nn.Module):
         """The rows of each feature's classes."""
         return {name: parameter for name, table in self.tables.items() for parameter in table.parameters()}
 
-    def forward(self, classes: Mapping[str, Tensor]) -> Tensor:
+    def forward(self, classes: Mapping[str, Tensor], precision: torch.dtype | None = None) -> Tensor:
         """Classes by feature name, (n,) each, to (n, width)."""
-        return torch.cat([table(classes[name]) for name, table in self.tables.items()], dim=-1)
+        return torch.cat(
+            [
+                functional.embedding(classes[name], table.to(precision or table.dtype))
+                for name, table in self.weights().items()
+            ],
+            dim=-1,
+        )
 
 
 class ClassBias(nn.Module):

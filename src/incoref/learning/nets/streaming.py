@@ -99,7 +99,7 @@ class StreamingModel(nn.Module):
         self.names = names
         self.pair_features = sizes.pair_features() if pair_features is None else tuple(pair_features)
         self.bf16 = False
-        """Whether the encoder computes in bfloat16; detector and clusterer never do."""
+        """Whether the encoder and the hidden layer of pairs compute in bfloat16; nothing else does."""
         self.recompute = False
         """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
         vector = encoder.sizes.width
@@ -198,6 +198,7 @@ class StreamingModel(nn.Module):
             self.clusterer.entity_states(spans, clustering.entity_of),
             clustering.pairs,
             {**dict(zip(REGISTRY, classes, strict=True)), **_repeated(constant, classes.shape[1], spans)},
+            bf16=self.bf16,
         )
         types = None if self.clusterer.types is None else self.clusterer.types(spans)
         return Scores(actions, pairs, self.clusterer.new_scores(spans), types)

@@ -98,7 +98,7 @@ def inspect(trainer: Trainer) -> Inspection:
         trainable.facts(trainable.example(source, np.random.default_rng((training.seed, 2, 0))))
         for source in range(len(trainable.sources))
     ]
-    visits = Counter(source for plan in trainer.plans for source in plan)
+    visits = Counter(source for plan in trainer.plans for update in plan for source in update)
     parameters = list(trainer.model.parameters())
     measured, not_tried = _measure(trainer, examples)
     return Inspection(
@@ -142,7 +142,7 @@ def _measure(trainer: Trainer, examples: Sequence[ExampleFacts]) -> tuple[list[M
     device = next(trainer.model.parameters()).device
     measured: list[Measured] = []
     not_tried = []
-    trainer.backward(by_length[0], step=0, epoch=0)  # the first one is slower than the rest
+    trainer.backward([by_length[0]], step=0, epoch=0)  # the first one is slower than the rest
     before = peak_memory(device)
     for source in (by_length[place] for place in sorted(places)):
         facts = examples[source]
@@ -150,7 +150,7 @@ def _measure(trainer: Trainer, examples: Sequence[ExampleFacts]) -> tuple[list[M
             not_tried.append(facts.name)
             continue
         started = time.monotonic()
-        trainer.backward(source, step=0, epoch=0)
+        trainer.backward([source], step=0, epoch=0)
         seconds = time.monotonic() - started
         measured.append(Measured(facts.name, facts.tokens, seconds, peak_memory(device)))
     trainer.optimiser.zero_grad(set_to_none=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from torch import nn
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration, CorpusConfig
 from incoref.learning.data import sources
-from incoref.learning.data.examples import Example, annotate, read, without_capitals, without_words
+from incoref.learning.data.examples import Annotation, Example, annotate, read, without_capitals, without_words
 from incoref.learning.data.renaming import Names
 from incoref.learning.nets.on_policy import OwnDecisions
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel, action_weights
@@ -102,7 +103,15 @@ class StreamingTraining:
             genre=documents[0].genre,
             reading=reading,
             annotations=tuple(
-                annotate(document, reading, annotated.scheme, self._types, annotated.weight, annotated.partial)
+                annotate(
+                    document,
+                    reading,
+                    annotated.scheme,
+                    self._types,
+                    annotated.weight,
+                    annotated.partial,
+                    annotated.chance,
+                )
                 for document, annotated in zip(documents, chosen.annotated, strict=True)
             ),
         )
@@ -128,6 +137,7 @@ class StreamingTraining:
         if training.masked:
             hidden = rng.random(sum(example.reading.chunks)) < training.masked
             example = without_words(example, hidden, self._tokenizer.mask)
+        example = replace(example, annotations=drawn_annotations(example.annotations, rng))
         unknown = rng.random() < training.genre_dropout or example.genre not in self._names.genres
         genre = 0 if unknown else self._names.genres.index(example.genre or UNKNOWN_GENRE)
         own, clusters, mentions = None, False, False
@@ -159,3 +169,11 @@ class StreamingTraining:
 
     def save(self, folder: Path) -> None:
         checkpoints.save_model(folder, self.model, self._config, self._names, self._tokenizer_file)
+
+
+def drawn_annotations(annotations: Sequence[Annotation], rng: np.random.Generator) -> tuple[Annotation, ...]:
+    """Those to learn from at this visit, by their chances; the likeliest one if chance leaves none."""
+    if all(annotation.chance == 1 for annotation in annotations):
+        return tuple(annotations)
+    drawn = tuple(annotation for annotation in annotations if rng.random() < annotation.chance)
+    return drawn or (max(annotations, key=lambda annotation: annotation.chance),)

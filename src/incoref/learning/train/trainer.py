@@ -1,4 +1,4 @@
-"""Trains a model: one document an update, checkpoints to resume from, dev scores after every epoch.
+"""Trains a model: a document (or several short ones) per update, checkpoints to resume from, dev scores after every epoch.
 
 A run lives in one folder: ``config.json``, ``log.jsonl``, ``last/`` (everything needed to go on) and ``best/`` (the
 model with the best dev score). Everything random is drawn from generators that are seeded by the run's seed and the
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,13 +78,20 @@ class Trainer:
             for scheme in sources.schemes_without_singletons(self.trainable.sources)
         ]
 
-    def _plan(self, epoch: int) -> list[int]:
-        """The sources of an epoch, in the order in which they are visited."""
+    def _plan(self, epoch: int) -> list[tuple[int, ...]]:
+        """The sources of each update of an epoch, in order."""
         rng = np.random.default_rng((self.config.training.seed, 1, epoch))
-        visits: list[int] = []
+        updates, waiting = list[tuple[int, ...]](), defaultdict[int, list[int]](list)
         for number, source in enumerate(self.trainable.sources):
-            visits += [number] * (int(source.share) + bool(rng.random() < source.share % 1))
-        return [visits[i] for i in rng.permutation(len(visits))]
+            visits = [number] * (int(source.share) + bool(rng.random() < source.share % 1))
+            if source.together > 1:
+                waiting[source.together] += visits
+            else:
+                updates += [(visit,) for visit in visits]
+        for count, visits in waiting.items():
+            shuffled = rng.permutation(visits).tolist()
+            updates += [tuple(shuffled[start : start + count]) for start in range(0, len(shuffled), count)]
+        return [updates[i] for i in rng.permutation(len(updates))]
 
     def run(
         self,
@@ -137,10 +145,10 @@ class Trainer:
         """The rest of an epoch's updates."""
         plan, before = self.plans[epoch], self._end_of(epoch) - len(self.plans[epoch])
         saved = time.monotonic()
-        for source in plan[self.progress.step - before :]:
+        for chosen in plan[self.progress.step - before :]:
             if stop():
                 raise Stopped
-            found = self.update(source, self.progress.step, epoch)
+            found = self.update(chosen, self.progress.step, epoch)
             self.progress.step += 1
             self.progress.seconds += found.seconds
             tell(found)
@@ -148,10 +156,10 @@ class Trainer:
                 self._save()
                 saved = time.monotonic()
 
-    def update(self, source: int, step: int, epoch: int) -> StepReport:
-        """One document, one step of the optimiser."""
+    def update(self, chosen: Sequence[int], step: int, epoch: int) -> StepReport:
+        """One step of the optimiser on the chosen sources."""
         started = time.monotonic()
-        loss, terms, facts = self.backward(source, step, epoch)
+        loss, terms, facts = self.backward(chosen, step, epoch)
         set_rates(self.optimiser, step, self.total)
         self.optimiser.step()
         if self.average is not None:
@@ -160,34 +168,39 @@ class Trainer:
             step=step,
             steps=self.total,
             epoch=epoch + 1,
-            document=facts.name,
+            document=" ".join(fact.name for fact in facts),
             loss=loss,
             terms=terms,
-            tokens=facts.tokens,
+            tokens=sum(fact.tokens for fact in facts),
             seconds=time.monotonic() - started,
         )
 
-    def backward(self, source: int, step: int, epoch: int) -> tuple[float, dict[str, float], ExampleFacts]:
-        """The loss of a document and the clipped gradients of the parameters."""
+    def backward(
+        self, chosen: Sequence[int], step: int, epoch: int
+    ) -> tuple[float, dict[str, float], list[ExampleFacts]]:
+        """The mean loss of the chosen sources and the clipped gradients of the parameters."""
         training = self.config.training
         rng = np.random.default_rng((training.seed, 3, step))
         torch.manual_seed(int(rng.integers(2**62)))
-        example = self.trainable.example(source, np.random.default_rng((training.seed, 2, step)))
-        facts = self.trainable.facts(example)
+        example_rng = np.random.default_rng((training.seed, 2, step))
         self.model.train()
         self.optimiser.zero_grad(set_to_none=True)
-        total, terms = 0.0, dict[str, float]()
-        for loss in self.trainable.losses(example, epoch, rng):
-            total += loss.total.item()
-            for name, value in loss.terms.items():
-                terms[name] = terms.get(name, 0.0) + value.item()
-            if not math.isfinite(total):
-                raise self._not_finite("loss", total, facts.name, step)
-            loss.total.backward()
+        total, terms, facts = 0.0, dict[str, float](), list[ExampleFacts]()
+        for source in chosen:
+            example = self.trainable.example(source, example_rng)
+            facts.append(self.trainable.facts(example))
+            for loss in self.trainable.losses(example, epoch, rng):
+                share = loss.total / len(chosen)
+                total += share.item()
+                for name, value in loss.terms.items():
+                    terms[name] = terms.get(name, 0.0) + value.item() / len(chosen)
+                if not math.isfinite(total):
+                    raise self._not_finite("loss", total, facts[-1].name, step)
+                share.backward()
         for name, parameters in self.trainable.parts.items():
             norm = torch.nn.utils.clip_grad_norm_(parameters, training.clip).item()
             if not math.isfinite(norm):
-                raise self._not_finite(f"gradient of the {name}", norm, facts.name, step)
+                raise self._not_finite(f"gradient of the {name}", norm, facts[-1].name, step)
         return total, terms, facts
 
     def _not_finite(self, what: str, value: float, document: str, step: int) -> IncorefError:

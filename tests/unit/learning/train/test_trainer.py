@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,11 +19,13 @@ from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
 from incoref.learning.data.examples import without_words
 from incoref.learning.nets.encoder import WRITING_TABLE
+from incoref.learning.nets.layers import Dropout
 from incoref.learning.nets.streaming import StreamingModel
 from incoref.learning.paper.checkpoint import load_paper_model
 from incoref.learning.train.checkpoints import load_model
 from incoref.learning.train.dry_run import inspect
 from incoref.learning.train.progress import DevProgress, DevReport, Report, StepReport
+from incoref.learning.train.streaming import drawn_annotations
 from incoref.learning.train.trainable import Loss
 from incoref.learning.train.trainer import Progress, Stopped, Trainer
 from tiny_training import losses, write_paper_run, write_streaming_run
@@ -171,9 +174,45 @@ def test_seeds_shuffle_and_initialise(streaming: Path) -> None:
 
 def test_an_epoch_visits_documents_by_their_share(streaming: Path) -> None:
     trainer = Trainer(configured("train.0.share=2", "train.1.share=0.5", "training.epochs=60"), Path("out"))
-    visits = [np.bincount(plan, minlength=6) for plan in trainer.plans]
+    visits = [np.bincount([number for (number,) in plan], minlength=6) for plan in trainer.plans]
     assert all((counts[:4] == 2).all() and (counts[4:] <= 1).all() for counts in visits)
     assert np.mean([counts[4:].mean() for counts in visits]) == pytest.approx(0.5, abs=0.15)
+
+
+def test_short_documents_can_share_an_update(streaming: Path) -> None:
+    trainer = Trainer(configured("train.0.together=3", "train.1.share=1", "training.epochs=2"), Path("out"))
+    first = [number for number, source in enumerate(trainer.trainable.sources) if source.together == 3]
+    assert 0 < len(first) < len(trainer.trainable.sources)
+    for plan in trainer.plans:
+        assert sorted(number for update in plan for number in update) == [*range(len(trainer.trainable.sources))]
+        shared = [update for update in plan if update[0] in first]
+        assert all(len(update) == 1 for update in plan if update not in shared)
+        assert len(shared) == -(-len(first) // 3)
+    assert trainer.plans[0] != trainer.plans[1]
+
+
+def test_an_update_of_several_documents_learns_from_their_mean(streaming: Path) -> None:
+    options = ("training.clip=1e9", "heads.dropout=0", "training.genre_dropout=0", "training.capitals_dropout=0")
+    gradients = []
+    for chosen in ([0], [1], [0, 1]):
+        trainer = Trainer(configured(*options), Path("out"))
+        for module in trainer.model.modules():
+            if isinstance(module, Dropout):
+                module.share = 0.0
+        loss, terms, facts = trainer.backward(chosen, step=0, epoch=0)
+        assert loss == pytest.approx(terms["mentions"] + terms["links"] + 0.2 * terms["types"])
+        assert len(facts) == len(chosen)
+        gradients.append(trainer.model.clusterer.output.weight.grad.clone())
+    torch.testing.assert_close(gradients[2], (gradients[0] + gradients[1]) / 2, rtol=1e-4, atol=1e-7)
+
+
+def test_an_annotation_is_learned_from_by_its_chance() -> None:
+    often, seldom = (SimpleNamespace(chance=chance) for chance in (1.0, 0.25))
+    rng = np.random.default_rng(0)
+    drawn = [drawn_annotations([often, seldom], rng) for _ in range(400)]  # type: ignore[list-item]
+    assert all(often in some for some in drawn)
+    assert np.mean([seldom in some for some in drawn]) == pytest.approx(0.25, abs=0.06)
+    assert all(drawn_annotations([seldom], rng) for _ in range(20))  # type: ignore[list-item]
 
 
 def test_a_run_is_not_overwritten_nor_resumed_as_another(streaming: Path) -> None:
@@ -204,7 +243,7 @@ def test_a_loss_that_is_no_number_stops_with_the_documents_name(
             yield Loss(loss.total * (torch.nan if visited == 3 else 1), loss.terms)
 
     monkeypatch.setattr(trainer.trainable, "losses", spoiled)
-    third = trainer.trainable.sources[trainer.plans[0][2]].id
+    third = trainer.trainable.sources[trainer.plans[0][2][0]].id
     with pytest.raises(IncorefError, match=f"the loss of document '{third}' is nan at step 2"):
         trainer.run()
     assert len(losses(Path("out"))) == 2
@@ -223,7 +262,7 @@ def test_word_embeddings_can_be_frozen(run_folder: Path, frozen: bool) -> None:
     trainer = Trainer(configured(f"training.freeze_embeddings={str(frozen).lower()}"), Path("out"))
     weights = {name: value for name, value in trainer.model.named_parameters() if "word_embedding" in name}
     before = {name: value.detach().clone() for name, value in weights.items()}
-    trainer.update(0, 0, 0)
+    trainer.update([0], 0, 0)
     assert weights
     assert all(torch.equal(value, before[name]) is frozen for name, value in weights.items())
 
@@ -233,7 +272,7 @@ def test_capitals_are_learned_of_unless_they_are_hidden(streaming: Path, dropout
     trainer = Trainer(configured(f"training.capitals_dropout={dropout}"), Path("out"))
     table = dict(trainer.model.named_parameters())[f"encoder.{WRITING_TABLE}"]
     assert not table.any()
-    trainer.update(0, 0, 0)
+    trainer.update([0], 0, 0)
     assert table.any() == (dropout == 0)
 
 
@@ -243,7 +282,7 @@ def test_what_hides_a_text_changes_what_is_learned_and_not_what_is_read(streamin
     with torch.no_grad():
         corpus, documents = plain.dev[0]
         assert [*other.trainable.predict(documents, corpus)] == [*plain.trainable.predict(documents, corpus)]
-    assert other.update(0, 0, 0).loss != plain.update(0, 0, 0).loss
+    assert other.update([0], 0, 0).loss != plain.update([0], 0, 0).loss
 
 
 def test_masked_words_are_unknown_to_the_encoder_alone(streaming: Path) -> None:
@@ -261,7 +300,7 @@ def test_masked_words_are_unknown_to_the_encoder_alone(streaming: Path) -> None:
 def test_the_encoder_can_be_frozen(streaming: Path) -> None:
     trainer = Trainer(configured("training.freeze_encoder=true"), Path("out"))
     before = {name: value.detach().clone() for name, value in trainer.model.named_parameters()}
-    trainer.update(0, 0, 0)
+    trainer.update([0], 0, 0)
     for name, value in trainer.model.named_parameters():
         if name.startswith("encoder."):
             assert torch.equal(value, before[name]), name
@@ -270,14 +309,15 @@ def test_the_encoder_can_be_frozen(streaming: Path) -> None:
 
 def test_recomputing_changes_nothing_but_memory(run_folder: Path) -> None:
     plain, recomputed = (
-        Trainer(configured(f"training.recompute={value}"), Path("out")).update(1, 0, 0) for value in ("false", "true")
+        Trainer(configured(f"training.recompute={value}"), Path("out")).update([1], 0, 0)
+        for value in ("false", "true")
     )
     assert recomputed.loss == pytest.approx(plain.loss, rel=1e-5)
 
 
 def test_bfloat16_is_close(run_folder: Path) -> None:
     plain, short = (
-        Trainer(configured(f"training.bf16={value}"), Path("out")).update(1, 0, 0) for value in ("false", "true")
+        Trainer(configured(f"training.bf16={value}"), Path("out")).update([1], 0, 0) for value in ("false", "true")
     )
     assert short.loss != plain.loss
     assert short.loss == pytest.approx(plain.loss, rel=0.05)
