@@ -49,8 +49,8 @@ class CorpusConfig(_Section):
         1.0,
         gt=0,
         le=1,
-        description="How often this annotation of a text is learned from when the text is read; one of them always is. "
-        "Streaming.",
+        description="How often this annotation of a text is learned from when the text is read; one of them "
+        "always is. Streaming.",
     )
     partial: bool = Field(
         False,
@@ -209,7 +209,8 @@ class TrainingConfig(_Section):
     )
     bf16: bool = Field(
         False,
-        description="Compute in bfloat16 where it saves most: the encoder, and the default model's hidden layer of pairs.",
+        description="Compute in bfloat16 where it saves most: the encoder, and the default model's hidden layer of "
+        "pairs.",
     )
     recompute: bool = Field(
         False, description="Gradient checkpointing: compute the encoder's inner values twice instead of keeping them."

@@ -1,4 +1,4 @@
-"""Trains a model: a document (or several short ones) per update, checkpoints to resume from, dev scores after every epoch.
+"""Trains a model: a document (or several short ones) per update, resumable checkpoints, dev scores after every epoch.
 
 A run lives in one folder: ``config.json``, ``log.jsonl``, ``last/`` (everything needed to go on) and ``best/`` (the
 model with the best dev score). Everything random is drawn from generators that are seeded by the run's seed and the
