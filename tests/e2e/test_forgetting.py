@@ -44,9 +44,15 @@ def resolver(tiny: TinyModels) -> Resolver:
 def files_with(folder: Path, words: str) -> list[str]:
     """The files of a store that hold some words."""
     parts = [part.encode() for part in words.split()]
-    return [
-        path.name for path in folder.rglob("*") if path.is_file() and any(part in path.read_bytes() for part in parts)
-    ]
+    found = []
+    for path in folder.rglob("*"):
+        try:
+            content = path.read_bytes() if path.is_file() else b""
+        except FileNotFoundError:
+            continue  # Redis writes its files under passing names
+        if any(part in content for part in parts):
+            found.append(path.name)
+    return found
 
 
 def talk(url: str, sentences: int = 30) -> RemoteSession:

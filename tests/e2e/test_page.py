@@ -224,6 +224,22 @@ def test_wrong_links_are_corrected_where_they_are_explained(page: Page) -> None:
     agrees(page)
 
 
+def test_a_choice_outlasts_the_wait_for_the_explanation(page: Page) -> None:
+    add_until(page, lambda found: any(len(entity["mentions"]) > 1 for entity in found))
+    waiting: list[Route] = []
+    page.route("**/decision?*", lambda route: waiting.append(route))
+    page.locator(".m").last.click()
+    dialog = page.get_by_role("dialog")
+    choice = dialog.get_by_label("Who is really meant?")
+    value = choice.locator("option").last.get_attribute("value")
+    assert value
+    choice.select_option(value)
+    expect(dialog).to_contain_text("Asking …")
+    waiting.pop().continue_()
+    expect(dialog.locator(".candidates .chosen")).to_have_count(1)
+    expect(choice).to_have_value(value)
+
+
 def test_a_mention_tells_how_it_was_decided(page: Page) -> None:
     add(page, "Anna saw the old man.", "He met Carl and Berta.")
     mention = page.locator(".m").last

@@ -28,19 +28,20 @@ export class Decision {
 
   async show(mention) {
     this.#wanted = mention;
-    this.#fill(mention, [made("p", ["quiet"], { textContent: "Asking …", role: "status" })]);
+    const explanation = made("div", ["explanation"]);
+    explanation.append(made("p", ["quiet"], { textContent: "Asking …", role: "status" }));
+    this.#fill(mention, explanation);
     if (!this.#dialog.open) this.#dialog.showModal();
-    let parts;
+    // Only the explanation changes when the answer comes: what somebody has chosen by then stays chosen.
     try {
       const told = await this.#ask(mention.start, mention.end);
-      parts = [this.#candidates(told), this.#steps(told)];
+      explanation.replaceChildren(this.#candidates(told), this.#steps(told));
     } catch (error) {
-      parts = [made("p", ["wrong"], { textContent: error.message, role: "alert" })];
+      explanation.replaceChildren(made("p", ["wrong"], { textContent: error.message, role: "alert" }));
     }
-    if (this.#wanted === mention) this.#fill(mention, parts);
   }
 
-  #fill(mention, parts) {
+  #fill(mention, explanation) {
     const entity = this.#text.entities.get(mention.entity);
     const close = made("button", ["close"], { type: "button", textContent: "Close" });
     close.addEventListener("click", () => this.#dialog.close());
@@ -60,7 +61,7 @@ export class Decision {
       this.#correct(mention.entity);
     });
     const link = this.#act.mayCorrect() ? [this.#relinking(mention, entity)] : [];
-    this.#dialog.replaceChildren(head, facts, ...parts, ...link, correct);
+    this.#dialog.replaceChildren(head, facts, explanation, ...link, correct);
   }
 
   // A wrong link: the mention means another entity, or is a new one, alone or with all that come after it.
