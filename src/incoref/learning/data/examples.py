@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from incoref.learning.data.decisions import Decisions
 from incoref.learning.data.derivation import Derivation, derive
 from incoref.learning.data.gold import chunk_actions, dropped, gold_mentions
 from incoref.learning.data.pairs import Pairs, pairs_of
@@ -74,6 +75,16 @@ class Clustering:
         return self.entity_of is self.gold_of
 
 
+@dataclass(frozen=True, slots=True)
+class Soft:
+    """What a model that labelled a document thought at every step: T steps, C choices of mentions."""
+
+    actions: npt.NDArray[np.float32]  # (T, 4) probabilities
+    mention: Ints  # (C,) the mention of each choice
+    entity: Ints  # (C,) its entity, or NEW
+    share: npt.NDArray[np.float32]  # (C,) its probability
+
+
 @dataclass(frozen=True)
 class Annotation:
     """Gold mentions and entities under one scheme: M mentions."""
@@ -87,6 +98,7 @@ class Annotation:
     dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
     partial: bool = False  # whether there are mentions that are not annotated
     chance: float = 1.0  # how often it is learned from when its text is read
+    soft: Soft | None = None  # what to learn instead of single right actions and links
 
     @cached_property
     def gold(self) -> Clustering:
@@ -156,8 +168,11 @@ def annotate(
     weight: float = 1.0,
     partial: bool = False,
     chance: float = 1.0,
+    decisions: Decisions | None = None,
 ) -> Annotation:
-    """The gold derivation of a document, cut into blocks as it is read."""
+    """The gold derivation of a document, cut into blocks as it is read; a model's, if one labelled it so cut."""
+    if decisions is not None and tuple(decisions.lengths.tolist()) == reading.chunks:
+        return _decided(decisions, reading, scheme, types, weight, chance)
     gold = gold_mentions(document)
     derivation = derive(chunk_actions(gold.entities, reading.chunks))
     spans = derivation.spans
@@ -171,6 +186,32 @@ def annotate(
         dropped=gold.same_span + dropped(gold.entities, spans, reading.chunks),
         partial=partial,
         chance=chance,
+    )
+
+
+def _decided(
+    decisions: Decisions, reading: Reading, scheme: str, types: Mapping[str, int], weight: float, chance: float
+) -> Annotation:
+    ends = np.cumsum(decisions.steps)
+    actions = [
+        [transitions.Action(action) for action in decisions.actions[end - count : end].tolist()]
+        for end, count in zip(ends.tolist(), decisions.steps.tolist(), strict=True)
+    ]
+    return Annotation(
+        reading=reading,
+        scheme=scheme,
+        weight=weight,
+        derivation=derive(zip(reading.chunks, actions, strict=True)),
+        entity_of=decisions.entity_of,
+        types=np.array([types.get(type or "", NO_TYPE) for type in decisions.types], np.int64),
+        dropped={},
+        chance=chance,
+        soft=Soft(
+            actions=decisions.probabilities,
+            mention=np.repeat(np.arange(len(decisions.choices)), decisions.choices),
+            entity=decisions.entities,
+            share=decisions.shares,
+        ),
     )
 
 

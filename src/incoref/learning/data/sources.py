@@ -15,6 +15,7 @@ import numpy as np
 from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning.config import CorpusConfig
+from incoref.learning.data.decisions import ATTRIBUTE, Decisions
 from incoref.types import Document, Entity, Mention
 
 
@@ -29,6 +30,13 @@ class Annotated:
     """Whether only some of its mentions are annotated."""
     chance: float = 1.0
     """How often it is learned from when its text is read."""
+    decisions: Decisions | None = None
+    """What a model decided in it, if a model made the annotation."""
+
+    def between(self, start: int, end: int) -> Annotated:
+        """Some sentences of it."""
+        decisions = None if self.decisions is None else self.decisions.between(start, end)
+        return replace(self, document=sentences_of(self.document, start, end), decisions=decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,11 @@ class Source:
     @property
     def id(self) -> str:
         return self.annotated[0].document.id
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a model made one of its annotations."""
+        return any(annotated.decisions is not None for annotated in self.annotated)
 
 
 def load(corpus: CorpusConfig) -> list[Document]:
@@ -121,13 +134,34 @@ def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Sour
                 document = without_singletons(document)
             words = " ".join(token.text for token in document.tokens)
             text = (document.id, words) if together and not config.apart else (number, place)
-            annotated = Annotated(document, config.scheme, config.weight, config.partial, config.chance)
+            given, decisions = _with_decisions(document, config)
+            annotated = Annotated(given, config.scheme, config.weight, config.partial, config.chance, decisions)
             by_text[text].append((config, annotated))
     return [
         Source(tuple(annotated for _, annotated in group), _share(*group[0]), config.longest, config.together)
         for group in by_text.values()
         for config in (group[0][0],)
     ]
+
+
+def _with_decisions(document: Document, config: CorpusConfig) -> tuple[Document, Decisions | None]:
+    """A document, and what a model decided in it."""
+    attribute = dict(document.attributes).get(ATTRIBUTE)
+    if attribute is None:
+        return document, None
+    try:
+        decisions = Decisions.from_attribute(attribute)
+    except ValueError as error:
+        raise IncorefError(f"{config.path}: document '{document.id}': {error}") from error
+    if decisions.scheme != config.scheme:
+        raise IncorefError(
+            f"{config.path}: a model labelled document '{document.id}' under the scheme '{decisions.scheme}', not "
+            f"'{config.scheme}': give the corpus that scheme"
+        )
+    if decisions.lengths.tolist() != [len(sentence) for sentence in document.sentences]:
+        raise IncorefError(f"{config.path}: the decisions of document '{document.id}' are about other sentences")
+    others = tuple((name, value) for name, value in document.attributes if name != ATTRIBUTE)
+    return replace(document, attributes=others), decisions
 
 
 def _share(config: CorpusConfig, annotated: Annotated) -> float:
@@ -142,13 +176,13 @@ def _is_dialogue(document: Document) -> bool:
     return len({sentence.speaker for sentence in document.sentences} - {None}) > 1
 
 
-def stretch_of(source: Source, rng: np.random.Generator) -> list[Document]:
-    """The annotated documents of a source; of a long text a random stretch of whole sentences."""
-    documents = [annotated.document for annotated in source.annotated]
+def stretch_of(source: Source, rng: np.random.Generator) -> Sequence[Annotated]:
+    """The annotations of a source; of a long text a random stretch of whole sentences."""
     if source.longest is None:
-        return documents
-    start, end = random_stretch([len(s) for s in documents[0].sentences], source.longest, rng)
-    return [sentences_of(document, start, end) for document in documents]
+        return source.annotated
+    lengths = [len(sentence) for sentence in source.annotated[0].document.sentences]
+    start, end = random_stretch(lengths, source.longest, rng)
+    return [annotated.between(start, end) for annotated in source.annotated]
 
 
 def random_stretch(lengths: Sequence[int], longest: int, rng: np.random.Generator) -> tuple[int, int]:

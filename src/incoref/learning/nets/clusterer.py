@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.utils.checkpoint import checkpoint
 
+from incoref.learning.data.decisions import NEW
 from incoref.learning.data.pairs import Pairs
 from incoref.learning.nets.layers import ClassBias, Dropout, FeatureTables, SplitLinear, beside
 from incoref.model.layout import PAIR_PARTS, SPAN_PARTS
@@ -185,3 +186,22 @@ def clustering_loss(
     """Cross-entropy of each mention's choice among the entities before it and a new one, (M,)."""
     table, right = choices(scores, new, pairs, entity_of, founded)
     return nn.functional.cross_entropy(table, beside(scores, right), reduction="none")
+
+
+def soft_clustering_loss(
+    scores: Tensor,
+    new: Tensor | float,
+    pairs: Pairs,
+    entity_of: np.ndarray,
+    mention: np.ndarray,
+    entity: np.ndarray,
+    share: Tensor,
+) -> Tensor:
+    """Mean cross-entropy of the mentions' choices with another model's distributions.
+
+    That gave ``share`` to the choice of ``entity`` for ``mention``; the entity NEW is a new one.
+    """
+    table, _ = choices(scores, new, pairs, entity_of)
+    column = np.where(entity == NEW, table.shape[1] - 1, entity)
+    found = table.log_softmax(dim=1)[beside(scores, mention), beside(scores, column)]
+    return -(share * found).sum() / len(entity_of)

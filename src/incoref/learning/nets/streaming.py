@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from incoref.errors import IncorefError
 from incoref.learning.data.derivation import EMPTY
 from incoref.learning.data.examples import Annotation, Clustering, Example, Reading
-from incoref.learning.nets.clusterer import Clusterer, ClustererSizes, clustering_loss
+from incoref.learning.nets.clusterer import Clusterer, ClustererSizes, clustering_loss, soft_clustering_loss
 from incoref.learning.nets.detector import Detector, DetectorSizes
 from incoref.learning.nets.encoder import BlockCausalEncoder
 from incoref.learning.nets.layers import Dropout, beside
@@ -212,13 +212,23 @@ class StreamingModel(nn.Module):
         if annotation.partial:
             asked = partial_loss(scores.pairs, scores.new, clustering)
             return Losses(nothing, asked.sum() / max(1, len(asked)), nothing)
-        if len(clustering) and clustering.teacher_forced:
+        soft = annotation.soft
+        if soft is not None and len(clustering) and clustering.teacher_forced:
+            shares = beside(vectors, soft.share)
+            links = soft_clustering_loss(
+                scores.pairs, scores.new, clustering.pairs, clustering.entity_of, soft.mention, soft.entity, shares
+            )
+        elif len(clustering) and clustering.teacher_forced:
             links = clustering_loss(scores.pairs, scores.new, clustering.pairs, clustering.entity_of).mean()
         elif len(clustering):
             links = own_clustering_loss(scores.pairs, scores.new, clustering).mean()
         if scores.types is not None and (clustering.types >= 0).any():
             types = nn.functional.cross_entropy(scores.types, beside(vectors, clustering.types))
         legal = scores.legal_actions(annotation.derivation.legal)
+        if soft is not None:
+            illegal = ~beside(vectors, annotation.derivation.legal)
+            surprise = -legal.log_softmax(dim=1).masked_fill(illegal, 0.0)
+            return Losses((beside(vectors, soft.actions) * surprise).sum(dim=1).mean(), links, types)
         target = beside(vectors, annotation.derivation.action)
         return Losses(nn.functional.cross_entropy(legal, target, action_weights), links, types)
 

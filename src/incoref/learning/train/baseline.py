@@ -60,7 +60,8 @@ class BaselineTraining:
     def example(self, source: int, rng: np.random.Generator) -> BaselineExample:
         if source in self._examples:
             return self._examples[source]
-        [document] = sources.stretch_of(self.sources[source], rng)
+        [annotated] = sources.stretch_of(self.sources[source], rng)
+        document = annotated.document
         pieces, dropped = self.model.read_annotated(document)
         ids = pieces.ids
         facts = ExampleFacts(

@@ -80,7 +80,8 @@ class PaperTraining:
     def example(self, source: int, rng: np.random.Generator) -> PaperExample:
         if source in self._examples:
             return self._examples[source]
-        [document] = sources.stretch_of(self.sources[source], rng)
+        [annotated] = sources.stretch_of(self.sources[source], rng)
+        document = annotated.document
         reading = read_paper(document, self._tokenizer, self._paper)
         made, dropped = with_annotation(reading, document, self._paper)
         facts = ExampleFacts(

@@ -65,7 +65,8 @@ class StreamingTraining:
             encoder.embeddings.word_embeddings.requires_grad_(False)
         self._examples: dict[int, Example] = {}
         counts: Counter[int] = Counter()
-        for source in range(len(self.sources)):
+        annotated = [number for number, source in enumerate(self.sources) if not source.labelled]
+        for source in annotated or range(len(self.sources)):
             example = self.example(source, np.random.default_rng((training.seed, 2, 0)))
             for annotation in example.annotations:
                 counts.update(annotation.derivation.action.tolist())
@@ -90,11 +91,13 @@ class StreamingTraining:
         renames, swaps = self._config.training.renamed, self._config.training.swapped
         swapped = swaps > 0 and rng.random() < swaps
         renamed = swapped or (renames > 0 and rng.random() < renames)
-        varies = chosen.longest is not None or len(ks) > 1 or renamed
+        # What a model labelled is too much to keep.
+        varies = chosen.longest is not None or len(ks) > 1 or renamed or chosen.labelled
         if not varies and source in self._examples:
             return self._examples[source]
         k = ks[int(rng.integers(len(ks)))]
-        documents = sources.stretch_of(chosen, rng)
+        stretch = sources.stretch_of(chosen, rng)
+        documents = [annotated.document for annotated in stretch]
         if renamed:
             documents = self._people.renamed(documents, rng, swapped)
         reading = read(documents[0], self._tokenizer, self._sizes, k)
@@ -111,8 +114,9 @@ class StreamingTraining:
                     annotated.weight,
                     annotated.partial,
                     annotated.chance,
+                    annotated.decisions,
                 )
-                for document, annotated in zip(documents, chosen.annotated, strict=True)
+                for document, annotated in zip(documents, stretch, strict=True)
             ),
         )
         if not varies:
@@ -141,7 +145,8 @@ class StreamingTraining:
         unknown = rng.random() < training.genre_dropout or example.genre not in self._names.genres
         genre = 0 if unknown else self._names.genres.index(example.genre or UNKNOWN_GENRE)
         own, clusters, mentions = None, False, False
-        if epoch + 1 >= training.own_from:
+        soft = any(annotation.soft is not None for annotation in example.annotations)
+        if epoch + 1 >= training.own_from and not soft:  # a model's decisions are its own already
             clusters, mentions = rng.random() < training.own_clusters, rng.random() < training.own_mentions
         if clusters or mentions or any(annotation.partial for annotation in example.annotations):
             own = OwnDecisions(self.model.heads(), example.reading, genre, mentions, clusters)

@@ -1,0 +1,62 @@
+"""``incoref label``: texts labelled by a model, for another one to learn from."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incoref.cli._console import INTERRUPTED, note
+from incoref.cli.model import Corpora, Format, ModelFolder, Scheme, Threads
+
+if TYPE_CHECKING:
+    from incoref.learning.labelling import Labelled
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(label)
+
+
+def label(
+    corpus: Corpora,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The folder for the labelled texts.")],
+    format: Format = None,
+    model: ModelFolder = None,
+    scheme: Scheme = None,
+    longest: Annotated[
+        int | None,
+        typer.Option("--longest", min=1, help="Cut texts into parts of at most N words, between sentences."),
+    ] = None,
+    threads: Threads = 1,
+) -> None:
+    """Label texts with a model's decisions and their probabilities, for a smaller model to learn from.
+
+    OUT gets shards of JSON lines, which incoref train takes as a corpus: it then learns the model's probabilities,
+    not only its answers. Texts may be annotated or not; what annotation they have is left out. After an interrupt or
+    a kill, the same command goes on.
+
+    Example: incoref label articles.jsonl -o labelled/ -m en-base --scheme ontonotes
+    """
+    from incoref import corpora
+    from incoref.cli._data_sources import check_file
+    from incoref.learning.labelling import label_into
+    from incoref.model.folder import Model
+
+    for path in corpus:
+        check_file(path)
+    documents = (document for path in corpus for document in corpora.read(path, format))
+    started = time.monotonic()
+
+    def tell(done: Labelled) -> None:
+        note(f"{done.documents:,} documents, {done.tokens:,} words, {time.monotonic() - started:,.0f} s")
+
+    try:
+        done = label_into(output, Model.load(model, threads), documents, scheme, longest, tell)
+    except KeyboardInterrupt:
+        note("interrupted; the same command goes on from here")
+        raise typer.Exit(INTERRUPTED) from None
+    print(f"{output}: {done.documents:,} documents, {done.tokens:,} words, {done.mentions:,} mentions")
+    if done.left_out:
+        note(f"{done.left_out:,} documents left out: a sentence in them is too long for the model to read at once")
