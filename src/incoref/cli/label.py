@@ -27,7 +27,9 @@ def label(
     scheme: Scheme = None,
     longest: Annotated[
         int | None,
-        typer.Option("--longest", min=1, help="Cut texts into parts of at most N words, between sentences."),
+        typer.Option(
+            "--longest", min=1, help="Read texts in parts of at most N words, and join entities with the same name."
+        ),
     ] = None,
     threads: Threads = 1,
 ) -> None:

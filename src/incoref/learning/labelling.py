@@ -1,14 +1,14 @@
 """Texts labelled by a model: entities, and every decision with its probabilities, for another model to learn from.
 
-Needs no PyTorch. Documents are read sentence by sentence, those of several documents together; the result is a folder
-of shards in JSON lines that any command reads, and that a run which was stopped goes on with.
+Needs no PyTorch. Documents are read sentence by sentence; the result is a folder of shards in JSON lines, which any
+command reads, and with which a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +19,16 @@ from incoref.corpora.files import write_file
 from incoref.corpora.losses import Losses
 from incoref.errors import IncorefError
 from incoref.learning.data.decisions import ATTRIBUTE, Decisions, choices_of
+from incoref.learning.data.joining import joined, names_in, same_entities
 from incoref.learning.data.sources import sentences_of
-from incoref.model.folder import Block, Model
-from incoref.model.step import BlockResult, Seen
+from incoref.model.folder import Model
+from incoref.model.step import BlockResult
 from incoref.model.subwords import utterances_of
 from incoref.model.transitions import Action
 from incoref.types import Document, Entity, Mention
 
-DOCUMENTS = 64
-"""Documents of a shard."""
+TOKENS, DOCUMENTS = 100_000, 64
+"""A shard ends with the document that makes it as long as this."""
 _LEAST = 0.005
 """Choices that are less likely are left out."""
 
@@ -51,66 +52,47 @@ class Labelled:
         )
 
 
-def pieces(documents: Iterable[Document], longest: int | None) -> Iterator[Document]:
-    """The documents, those with more than ``longest`` tokens cut between sentences into parts of similar length."""
-    for document in documents:
-        total = sum(map(len, document.sentences))
-        if longest is None or total <= longest:
-            yield document
-            continue
-        count = -(-total // longest)
-        ends = np.cumsum([len(sentence) for sentence in document.sentences])
-        cuts = [int(np.searchsorted(ends, total * part / count)) + 1 for part in range(count)]
-        borders = [0, *dict.fromkeys(cut for cut in cuts[1:] if cut < len(ends)), len(ends)]
-        for number, (start, end) in enumerate(pairwise(borders), start=1):
-            yield replace(sentences_of(document, start, end), id=f"{document.id}#{number}")
+def parts_of(document: Document, longest: int | None) -> list[Document]:
+    """A document cut between sentences into parts of similar length, with about ``longest`` tokens at most."""
+    ends = np.cumsum([len(sentence) for sentence in document.sentences])
+    total = len(document.tokens)
+    count = 1 if longest is None else -(-total // longest)
+    cuts = (int(np.searchsorted(ends, total * part / count)) + 1 for part in range(1, count))
+    borders = [0, *dict.fromkeys(cut for cut in cuts if cut < len(ends)), len(ends)]
+    return [sentences_of(document, start, end) for start, end in pairwise(borders)]
 
 
-def label(
-    model: Model, documents: Sequence[Document], scheme: str | None = None, genre: str | None = None
-) -> list[Document | None]:
-    """Each document with the model's entities and decisions; None for one with a sentence that is too long."""
-    classes = model.classes(scheme, *([] if genre is None else [genre]))
-    blocks = [_blocks(model, document) for document in documents]
-    seen = model.foreseen([block for found in blocks for block in found or ()], classes)
-    parts = iter(seen) if seen is not None else None
-    named = scheme or model.config.names.schemes[0]
-    found: list[Document | None] = []
-    for document, some in zip(documents, blocks, strict=True):
-        if some is None:
-            found.append(None)
-            continue
-        foreseen = [None] * len(some) if parts is None else list(islice(parts, len(some)))
-        found.append(_labelled(model, document, some, foreseen, classes, named))
-    return found
+def label(model: Model, document: Document, scheme: str | None = None, longest: int | None = None) -> Document | None:
+    """The document with the model's entities and decisions; None if a sentence is too long to be read at once.
+
+    A document with more than ``longest`` tokens is read in parts, and entities with the same name are joined.
+    """
+    parts = parts_of(document, longest)
+    decided = [_decisions(model, part, scheme) for part in parts]
+    whole = [decisions for decisions in decided if decisions is not None]
+    if len(whole) < len(parts):
+        return None
+    names = [names_in(part, _spans(decisions)) for part, decisions in zip(parts, whole, strict=True)]
+    return _annotated(document, joined(whole, same_entities(names)))
 
 
-def _blocks(model: Model, document: Document) -> list[Block] | None:
-    """The sentences of a document as the model reads them, one by one."""
-    found = model.blocks(utterances_of(document), 1)
-    return list(found) if len(found) == len(document.sentences) else None
-
-
-def _labelled(
-    model: Model,
-    document: Document,
-    blocks: Sequence[Block],
-    seen: Sequence[Seen | None],
-    classes: dict[str, int],
-    scheme: str,
-) -> Document:
+def _decisions(model: Model, document: Document, scheme: str | None) -> Decisions | None:
+    blocks = model.blocks(utterances_of(document), 1)
+    if len(blocks) > len(document.sentences):
+        return None
+    classes = model.classes(scheme)
+    seen = model.foreseen(blocks, classes)
     state, results = model.start(), list[BlockResult]()
-    for block, foreseen in zip(blocks, seen, strict=True):
-        state, result = model.step(block, state, classes, foreseen)
+    for number, block in enumerate(blocks):
+        state, result = model.step(block, state, classes, None if seen is None else seen[number])
         results.append(result)
-    names = model.config.names.types
-    scores = state.reading.memory.type_scores
-    types = [names[row.argmax()] if names else None for row in scores]
+    names = model.config.names
+    types = [names.types[row.argmax()] if names.types else None for row in state.reading.memory.type_scores]
     steps = [step for result in results for step in result.steps]
     mentions = [mention for result in results for mention in result.mentions]
     counts, entities, shares = choices_of([mention.decision.probabilities for mention in mentions], _LEAST)
-    decisions = Decisions(
-        scheme=scheme,
+    return Decisions(
+        scheme=scheme or names.schemes[0],
         lengths=np.array([len(sentence) for sentence in document.sentences], np.int64),
         steps=np.array([len(result.steps) for result in results], np.int64),
         actions=np.array([step.action for step in steps], np.int64),
@@ -123,23 +105,43 @@ def _labelled(
         entities=entities,
         shares=shares,
     )
-    members: list[list[Mention]] = [[] for _ in types]
-    for mention in mentions:
-        span = (mention.first, mention.last + 1)
-        start, end = document.tokens[mention.first].start, document.tokens[mention.last].end
-        text = document.text[start:end]
-        members[mention.entity].append(Mention(start, end, text, span, mention.sentence, str(mention.entity)))
-    return replace(
-        document,
-        entities=tuple(
-            Entity(str(number), tuple(some), type=type)
-            for number, (some, type) in enumerate(zip(members, types, strict=True))
-        ),
-        attributes=(
-            *((name, value) for name, value in document.attributes if name != ATTRIBUTE),
-            (ATTRIBUTE, decisions.to_attribute()),
-        ),
-    )
+
+
+def _spans(decisions: Decisions) -> list[list[tuple[int, int]]]:
+    """The mentions of each entity."""
+    found: list[list[tuple[int, int]]] = [[] for _ in range(int(decisions.entity_of.max(initial=-1)) + 1)]
+    for entity, (first, last) in zip(decisions.entity_of.tolist(), decisions.derivation().spans, strict=True):
+        found[entity].append((first, last + 1))
+    return found
+
+
+def _annotated(document: Document, decisions: Decisions) -> Document:
+    """The document with these decisions in place of its annotation."""
+    tokens, sentence_of = document.tokens, np.repeat(np.arange(len(decisions.lengths)), decisions.lengths)
+    type_of = dict(zip(decisions.entity_of.tolist(), decisions.types, strict=True))
+    entities = []
+    for number, spans in enumerate(_spans(decisions)):
+        mentions = []
+        for first, end in spans:
+            start, stop = tokens[first].start, tokens[end - 1].end
+            text, sentence = document.text[start:stop], int(sentence_of[first])
+            mentions.append(Mention(start, stop, text, (first, end), sentence, str(number)))
+        entities.append(Entity(str(number), tuple(mentions), type=type_of[number]))
+    others = tuple((name, value) for name, value in document.attributes if name != ATTRIBUTE)
+    return replace(document, entities=tuple(entities), attributes=(*others, (ATTRIBUTE, decisions.to_attribute())))
+
+
+def _shards(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """The documents of each shard."""
+    some, tokens = list[Document](), 0
+    for document in documents:
+        some.append(document)
+        tokens += len(document.tokens)
+        if tokens >= TOKENS or len(some) >= DOCUMENTS:
+            yield some
+            some, tokens = [], 0
+    if some:
+        yield some
 
 
 def label_into(
@@ -158,19 +160,16 @@ def label_into(
     if scheme is not None and scheme not in classes:
         raise IncorefError(f"the model knows no scheme '{scheme}'; it knows {', '.join(classes)}")
     shards = Shards(folder, ".jsonl")
-    rest, done = pieces(documents, longest), Labelled()
+    done, number = Labelled(), 0
     settings = {"model": model.fingerprint, "scheme": scheme or classes[0], "longest": longest}
     with shards.claimed(settings):
-        for number in range(1 << 30):
-            some = list(islice(rest, DOCUMENTS))
-            if not some:
-                shards.check_end(number)
-                break
-            record = shards.record(number)
+        for number, some in enumerate(_shards(documents), start=1):
+            record = shards.record(number - 1)
             if record is None:
-                record = _write_shard(shards, number, some, label(model, some, scheme))
+                record = _write_shard(shards, number - 1, some, [label(model, one, scheme, longest) for one in some])
             done += Labelled(record.documents, record.words, record.entities, record.rows - record.documents)
             tell(done)
+        shards.check_end(number)
     return done
 
 

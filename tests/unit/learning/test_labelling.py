@@ -14,7 +14,7 @@ from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning.config import CorpusConfig
 from incoref.learning.data import sources
-from incoref.learning.labelling import Labelled, label, label_into, pieces
+from incoref.learning.labelling import Labelled, label, label_into, parts_of
 from incoref.resolver import Resolver
 from incoref.types import Document
 from tiny_models import WORDS, document, random_utterances
@@ -37,7 +37,8 @@ def clusters(document: Document) -> list[list[tuple[int, int]]]:
 def test_labels_are_what_the_model_resolves(tiny: TinyModels, kind: str) -> None:
     model = tiny.model if kind == "cached" else tiny.stateless["int8"]
     given = texts(5)
-    for text, found in zip(given, label(model, given, "all"), strict=True):
+    for text in given:
+        found = label(model, text, "all")
         assert found is not None
         resolved = Resolver(model).resolve(text, singletons=True, scheme="all")
         assert clusters(found) == clusters(resolved)
@@ -45,24 +46,44 @@ def test_labels_are_what_the_model_resolves(tiny: TinyModels, kind: str) -> None
         assert {m.tokens: entity.type for entity in found.entities for m in entity.mentions} == by_span
 
 
-def test_a_sentence_that_is_too_long_leaves_its_text_out(tiny: TinyModels) -> None:
-    one, other = texts(2)
+def test_a_sentence_that_is_too_long_leaves_its_text_out(tiny: TinyModels, tmp_path: Path) -> None:
     words = " ".join(["antidisestablishmentarian"] * 12)
     long = Resolver(tiny.model).resolve(words, id="long")
-    found = label(tiny.model, [one, long, other])
-    assert [text and text.id for text in found] == ["text0", None, "text1"]
-    assert found[2] == label(tiny.model, [other])[0]
+    assert label(tiny.model, long) is None
+    done = label_into(tmp_path / "out", tiny.model, [texts(1)[0], long])
+    assert (done.documents, done.left_out) == (1, 1)
 
 
-def test_pieces_are_whole_sentences_of_similar_length() -> None:
+def test_parts_are_whole_sentences_of_similar_length() -> None:
     [whole] = texts(1, sentences=40)
     total = len(whole.tokens)
-    assert list(pieces([whole], None)) == list(pieces([whole], total)) == [whole]
-    parts = list(pieces([whole], 60))
-    assert [part.id for part in parts] == [f"text0#{number}" for number in range(1, len(parts) + 1)]
-    assert [s.tokens for part in parts for s in part.sentences] == [s.tokens for s in whole.sentences]
-    longest = max(map(len, whole.sentences))
-    assert all(60 / 2 - longest < len(part.tokens) <= 60 + longest for part in parts)
+    for longest in (None, total):
+        [only] = parts_of(whole, longest)
+        assert only == whole
+    parts = parts_of(whole, 60)
+    assert [[token.text for token in s.tokens] for part in parts for s in part.sentences] == [
+        [token.text for token in s.tokens] for s in whole.sentences
+    ]
+    longest_sentence = max(map(len, whole.sentences))
+    assert all(60 / 2 - longest_sentence < len(part.tokens) <= 60 + longest_sentence for part in parts)
+
+
+def test_parts_are_read_for_themselves_and_joined_by_name(tiny: TinyModels) -> None:
+    joint = 0
+    for seed in range(4):
+        whole = document(random_utterances(40, seed, 7, "Anna Berta Carl he she met saw .".split()))
+        found = label(tiny.model, whole, longest=60)
+        assert found is not None
+        spans, entities, before = set[tuple[int, int]](), 0, 0
+        for part in parts_of(whole, 60):
+            alone = label(tiny.model, part)
+            assert alone is not None
+            spans |= {(start + before, end + before) for start, end in (m.tokens for m in alone.mentions)}
+            entities += len(alone.entities)
+            before += len(part.tokens)
+        assert {mention.tokens for mention in found.mentions} == spans
+        joint += entities - len(found.entities)
+    assert joint > 0
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from incoref.learning.data.derivation import Derivation, derive
 from incoref.model.transitions import EFFECTS, Action
 
 Ints = npt.NDArray[np.int64]
@@ -45,6 +46,15 @@ class Decisions:
     choices: Ints  # (M,) how many choices each mention has here: the likeliest ones
     entities: Ints  # (P,) the entity of each choice, or NEW
     shares: Floats  # (P,) its probability; those of a mention sum to one
+
+    def derivation(self) -> Derivation:
+        """The model's own derivation, sentence by sentence."""
+        lengths, steps = self.lengths.tolist(), self.steps.tolist()
+        chunks, place = [], 0
+        for length, count in zip(lengths, steps, strict=True):
+            chunks.append((length, [Action(action) for action in self.actions[place : place + count].tolist()]))
+            place += count
+        return derive(chunks)
 
     def between(self, start: int, end: int) -> Decisions:
         """Those of some sentences, for a reader who doesn't know the ones before.

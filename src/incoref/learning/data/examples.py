@@ -192,16 +192,11 @@ def annotate(
 def _decided(
     decisions: Decisions, reading: Reading, scheme: str, types: Mapping[str, int], weight: float, chance: float
 ) -> Annotation:
-    ends = np.cumsum(decisions.steps)
-    actions = [
-        [transitions.Action(action) for action in decisions.actions[end - count : end].tolist()]
-        for end, count in zip(ends.tolist(), decisions.steps.tolist(), strict=True)
-    ]
     return Annotation(
         reading=reading,
         scheme=scheme,
         weight=weight,
-        derivation=derive(zip(reading.chunks, actions, strict=True)),
+        derivation=decisions.derivation(),
         entity_of=decisions.entity_of,
         types=np.array([types.get(type or "", NO_TYPE) for type in decisions.types], np.int64),
         dropped={},
