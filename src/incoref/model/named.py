@@ -14,6 +14,8 @@ from incoref.errors import IncorefError
 DEFAULT_MODEL = Path(__file__).parents[1] / "models" / "en"
 _GROUP = "incoref.models"
 _SHIPPED = ("en", "en-small")
+_PACKAGES = {"en-base": "incoref-en-base"}
+"""Our models that are packages of their own."""
 
 
 def find_model(given: Path | str | None) -> Path:
@@ -30,6 +32,12 @@ def find_model(given: Path | str | None) -> Path:
     installed = installed_model(name)
     if installed is not None:
         return installed
+    if name in _PACKAGES:
+        package = _PACKAGES[name]
+        raise IncorefError(
+            f"{name}: this model is a package of its own, which isn't installed: pip install {package}, or in a "
+            f"checkout of incoref pip install ./packages/{package}"
+        )
     names = sorted({"en", *(point.name for point in entry_points(group=_GROUP))})
     raise IncorefError(f"{name}: no such model folder, nor an installed model; installed: {', '.join(names)}")
 

@@ -37,6 +37,14 @@ def test_a_model_of_an_installed_package(package: None, tiny: TinyModels) -> Non
     assert incoref.load("our-tiny").model.folder == tiny.int8
 
 
+def test_a_model_that_is_a_package_of_its_own_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("incoref.model.named.entry_points", lambda **_: ())
+    with pytest.raises(
+        IncorefError, match=r"^en-base: .* isn't installed: pip install incoref-en-base, or in a check"
+    ):
+        incoref.load("en-base")
+
+
 def test_an_unknown_name_lists_those_that_are_installed(package: None) -> None:
     with pytest.raises(IncorefError, match=r"xx: no such model folder, .* installed: en, our-tiny"):
         find_model("xx")
