@@ -98,6 +98,7 @@ def test_scores_and_compare(folder: Path, tiny: TinyModels) -> None:
 def test_errors(folder: Path, tiny: TinyModels) -> None:
     printed = incoref(f"analyse errors dev.conll -s {tiny.fp32} --worst 2")
     assert re.search(r"^pronoun +\d+ +\d+ +\d+\.\d", printed, re.MULTILINE)
+    assert re.search(r"^its own +\d+\.\d +\d+\.\d\nthe annotated ones +\d+\.\d +\d+\.\d$", printed, re.MULTILINE)
     files("errors")
     page = Path("analyses/errors-worst.html").read_text(encoding="utf-8")
     assert page.count("<details") == 2

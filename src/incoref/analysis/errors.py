@@ -5,6 +5,8 @@ count. Of the mentions that both have, an entity is *divided* if they lie in sev
 *conflated* if they come from several annotated ones. A mention that its entity had before is *right* if the nearest
 mention before it in its found entity is of the same annotated entity, *wrong* if of another (or no mention at all),
 and *taken for new* if there is none.
+
+What finding the mentions costs is the difference to the score of the same model when it is told where they are.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from itertools import pairwise
 from incoref.analysis.bootstrap import CONLL, counts_of, f1_of
 from incoref.analysis.clusterings import sentence_of_token, without_singletons
 from incoref.analysis.findings import Findings, Plot, Table, row, series
-from incoref.analysis.result_cache import ResultCache
+from incoref.analysis.given_mentions import told_mentions
+from incoref.analysis.result_cache import ResultCache, digest, text_digest
 from incoref.analysis.scores import settings_of
 from incoref.analysis.side_by_side import Shown, side_by_side
 from incoref.analysis.systems import Clusters, System, answers
@@ -140,7 +143,14 @@ def errors(
         genre: float(f1_of(counts_of(*_of_genre(documents, found, genre), drop_singletons).sum(axis=0))[CONLL])
         for genre in by_genre
     }
-    tables = (_mentions_table(total), _entities_table(total), *_links_tables(total), _genre_table(by_genre, genre_f1))
+    score = _scores_table(documents, system, found, cache, drop_singletons)
+    tables = (
+        score,
+        _mentions_table(total),
+        _entities_table(total),
+        *_links_tables(total),
+        _genre_table(by_genre, genre_f1),
+    )
     page = side_by_side(shown[:worst], f"The {min(worst, len(shown))} worst documents: {system.name}")
     return Findings(
         "errors",
@@ -151,6 +161,31 @@ def errors(
         {"conll_f1": {each.document.id: round(each.f1, 2) for each in shown}},
         {"worst.html": page},
     )
+
+
+def _scores_table(
+    documents: Sequence[Document],
+    system: System,
+    found: Sequence[Clusters],
+    cache: ResultCache,
+    drop_singletons: bool,
+) -> Table:
+    """Scores with the system's own mentions, and with those of the annotation."""
+    told = told_mentions(system)
+    given = [("its own", found)]
+    if told is not None:
+        linked = cache.each(
+            f"reading with {told.name}",
+            documents,
+            lambda document: (told.digest, document.id, text_digest(document), digest(token_clusters(document))),
+            told.clusters,
+        )
+        given.append(("the annotated ones", [[[(a, b) for a, b in cluster] for cluster in each] for each in linked]))
+    rows = []
+    for name, clusters in given:
+        scores = f1_of(counts_of(documents, clusters, drop_singletons).sum(axis=0))
+        rows.append(row(name, float(scores[CONLL]), float(scores["mentions"])))
+    return Table("Scores", ("mentions", "CoNLL F1", "mention F1"), tuple(rows))
 
 
 def _of_genre(
