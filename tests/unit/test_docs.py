@@ -10,12 +10,14 @@ import ast
 import json
 import re
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from incoref import corpora
+from incoref.cli.info import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```python(?: title=\S+)?\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
@@ -92,6 +94,21 @@ def test_links_lead_somewhere() -> None:
             elif heading and heading not in _headings(place):
                 wrong.append(f"{page.name}: {target} (no such heading)")
     assert not wrong, "\n".join(wrong)
+
+
+def test_extras_that_are_named_exist() -> None:
+    """On pages ("the extra `zstd`", ``incoref[spacy]``), in errors about missing packages, in ``incoref info``."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    named = {extra for extra in PACKAGES.values() if extra}
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        named |= set(re.findall(r"extra[ \n]`([\w-]+)`", text))
+        named |= set(re.findall(r'MissingExtra\("[\w-]+", "([\w-]+)"', text))
+        for extras in re.findall(r"(?:incoref|'\.)\[([a-z][\w,-]*)\]", text):
+            named |= set(extras.split(","))
+    assert len(named) > 10
+    assert named <= set(project["optional-dependencies"])
 
 
 def _headings(page: Path) -> set[str]:

@@ -1,4 +1,4 @@
-"""``incoref info``: what is installed, and where. Loads none of the packages it reports on."""
+"""``incoref info``: what is installed, and where. Imports none of the packages it reports on."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ PACKAGES = {
     "redis": "redis",
     "httpx": "client",
     "pyarrow": "parquet",
-    "zstandard": "zst",
+    "zstandard": "zstd",
     "ray": "ray",
     "pyspark": "spark",
 }
-"""What incoref can make use of, and the extra that installs it, if it is not part of the plain install."""
+"""Packages that incoref can use, with the extra that installs each; none for the plain install."""
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Show versions, the default model, threads, and where things are."""
+    """Show versions, the default model, threads and paths."""
     facts = gather()
     if as_json:
         print(json.dumps(facts, ensure_ascii=False, indent=2))
@@ -59,7 +59,7 @@ def info(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
 
 
 def gather() -> dict[str, dict[str, Any]]:
-    """All facts by section; None stands for what is absent."""
+    """All facts by section; None means absent."""
     package = Path(__file__).parent.parent
     return {
         "versions": {
