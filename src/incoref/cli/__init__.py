@@ -1,4 +1,4 @@
-"""The command-line tool: parses, calls, prints. One module a group of commands; each imports what it runs late."""
+"""The command-line tool: parses, calls, prints. One module per group of commands, with late imports."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ for _commands in (
 
 
 def main() -> None:
-    """Run the tool; an expected error is one line on stderr and exit code 1."""
+    """Run the tool; an expected error prints one line to stderr and exits with code 1."""
     try:
         app()
     except IncorefError as error:

@@ -1,4 +1,4 @@
-"""What all analyses have in common on the command line: their options, a progress bar, printing and files."""
+"""What the analysis commands share: options, progress bar, printed tables and written files."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ Out = Annotated[
         "--out", "-o", help="Folder for NAME.json, NAME.png and NAME.svg, and for cached results (results.jsonl)."
     ),
 ]
-Name = Annotated[str | None, typer.Option("--name", help="Name of the files; that of the analysis when not given.")]
-Again = Annotated[bool, typer.Option("--again", help="Compute everything again, cached or not.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most N documents, for a trial.")]
+Name = Annotated[str | None, typer.Option("--name", help="Base name of the files. Default: the analysis's name.")]
+Again = Annotated[bool, typer.Option("--again", help="Ignore cached results.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use at most N documents, for a quick trial.")]
 Systems = Annotated[
     list[str] | None,
     typer.Option(
         "--system",
         "-s",
-        help="A model folder or 'default', perhaps @sent-inc, @k=N or @part-inc; or files with a system's answers; "
-        "'NAME: SYSTEM' gives it a name. May be repeated.",
+        help="A model folder or 'default', optionally with @sent-inc, @k=N or @part-inc; or files with a system's "
+        "output. 'NAME: SYSTEM' sets the name shown. Repeatable.",
     ),
 ]
 DropSingletons = Annotated[
-    bool, typer.Option("--drop-singletons", help="Leave entities with one mention out of both sides.")
+    bool, typer.Option("--drop-singletons", help="Drop entities with one mention from key and response.")
 ]
-BesidePaper = Annotated[bool, typer.Option("--paper", help="Show the paper's figures (OntoNotes) beside ours.")]
+BesidePaper = Annotated[bool, typer.Option("--paper", help="Add the paper's figures (OntoNotes).")]
 DEFAULT_OUT = Path("analyses")
 COMMAND: ContextVar[str | None] = ContextVar("COMMAND", default=None)
-"""The command that is being run, where it is not this process's own."""
+"""The command line to record, if it isn't this process's own."""
 
 
 @contextmanager
 def result_cache(out: Path, again: bool) -> Iterator[ResultCache]:
-    """A cache for the folder, with a progress bar on a terminal and none in a pipe."""
+    """The folder's result cache, with a progress bar on a terminal and none in a pipe."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -77,20 +77,20 @@ def result_cache(out: Path, again: bool) -> Iterator[ResultCache]:
 def documents_of(
     corpus: list[Path], format: str | None, listed: Path | None = None, limit: int | None = None
 ) -> list[Document]:
-    """The documents to analyse, which must have names of their own."""
+    """The documents to analyse; their ids must be unique."""
     found = read_documents(corpus, format, listed)[:limit]
     if not found:
         raise IncorefError(f"{', '.join(map(str, corpus))}: no documents")
     seen: set[str] = set()
     for document in found:
         if document.id in seen:
-            raise IncorefError(f"two documents are called '{document.id}'; analyse them in two calls")
+            raise IncorefError(f"two documents have the id '{document.id}'; analyse them in separate runs")
         seen.add(document.id)
     return found
 
 
 def finish(findings: Findings, cache: ResultCache, out: Path, name: str | None) -> None:
-    """Print the tables, write the files, and say where they are."""
+    """Print the tables, write the files, and print their paths."""
     from incoref.analysis.files import write_findings
 
     for number, table in enumerate(findings.tables):

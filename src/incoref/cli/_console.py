@@ -1,4 +1,4 @@
-"""Bytes in and out as people expect of a tool in a pipe: UTF-8, quiet when interrupted or when nobody reads on."""
+"""Output that behaves well in a pipe: UTF-8, and a silent exit on an interrupt or a closed pipe."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ import typer
 
 STDIN = "-"
 INTERRUPTED, NOBODY_READS = 130, 141
-"""Exit codes: what a shell says of a program that SIGINT or SIGPIPE ended."""
+"""Exit codes, as a shell reports them for programs ended by SIGINT and SIGPIPE."""
 
 
 def put(text: str) -> None:
-    """Write to standard output as UTF-8, at once; half of a surrogate pair becomes a question mark."""
+    """Write UTF-8 to standard output and flush; a lone surrogate becomes a question mark."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     sys.stdout.buffer.flush()
 
 
 def note(text: str) -> None:
-    """Tell people something that programs need not know."""
+    """Print a message for people to standard error."""
     print(f"incoref: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def quiet_end() -> Iterator[None]:
-    """End without a word on Ctrl-C and when standard output is closed."""
+    """Exit silently on Ctrl-C and when standard output is closed."""
     try:
         yield
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
-        # What is still buffered has nowhere to go, and Python would complain of that when it ends.
+        # Python would print an error at exit about buffered output that can't be written.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(NOBODY_READS) from None

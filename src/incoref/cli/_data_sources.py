@@ -1,6 +1,6 @@
-"""Where the corpora and encoders that ``configs/`` names come from: the way out of an error about a missing path.
+"""Where to get the corpora and encoders that ``configs/`` uses, for errors about missing paths.
 
-docs/data.md has the whole story; a test holds both together.
+docs/data.md has the details; a test keeps the two consistent.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ SOURCES = {
     ),
     "xlnet-base-cased": Source("xlnet-base-cased", "https://huggingface.co/xlnet/xlnet-base-cased", "MIT"),
 }
-"""By the name of the folder, in lower case, that a path to it contains."""
+"""Keyed by the lower-case name of the folder in the path."""
 
 
 def source_of(path: Path) -> Source | None:
-    """The corpus or encoder that a path is about, told by its last known part."""
+    """The corpus or encoder that a path belongs to: the last known folder name in it decides."""
     return next((SOURCES[part.lower()] for part in reversed(path.parts) if part.lower() in SOURCES), None)
 
 
 def where_from(path: Path) -> str:
-    """How to get what a missing path should hold; empty if the path isn't one that we know."""
+    """How to get the contents of a missing path; empty if the path isn't a known one."""
     source = source_of(path)
     if source is None:
         return ""
@@ -61,13 +61,13 @@ def where_from(path: Path) -> str:
 
 
 def check_file(path: Path) -> None:
-    """Raise an error that says where a corpus comes from if its file or folder is missing."""
+    """If a corpus's file or folder is missing, raise an error that says where to get it."""
     if not path.exists() and (hint := where_from(path)):
         raise IncorefError(f"{path}: no such file or directory. {hint}")
 
 
 def check_paths(configuration: Configuration, config: Path) -> None:
-    """Raise such an error for anything missing that a training configuration reads, before anything is loaded."""
+    """Raise that error for any file missing from a training configuration, before loading anything."""
     _check_encoder(configuration.encoder.path, config)
     for setting, path in _corpus_paths(configuration):
         if not path.exists():

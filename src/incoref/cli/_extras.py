@@ -1,4 +1,4 @@
-"""Checks that the packages of an extra are installed, before a command that needs them does anything."""
+"""Checks that an extra's packages are installed before a command that needs them starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRAINING = ("torch", "transformers", "safetensors", "pydantic", "scipy")
 
 
 def need_training(purpose: str) -> None:
-    """For commands of the learning side."""
+    """Check the packages that training needs."""
     for package in TRAINING:
         if importlib.util.find_spec(package) is None:
             raise MissingExtra(package, "train", purpose)

@@ -1,6 +1,6 @@
-"""What people give to be resolved: files of any format, compressed or not, directories, standard input.
+"""Input to resolve: files in any format, compressed or not, directories, standard input.
 
-One line on standard error says what was recognised in each; plain text needs none.
+For every input other than plain text, a line on standard error names the detected format.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from incoref.types import Document
 
 Encoding = Annotated[
-    str, typer.Option("--encoding", metavar="NAME", help="How text is encoded: utf-8, utf-16, latin-1, cp1252, …")
+    str, typer.Option("--encoding", metavar="NAME", help="Text encoding: utf-8, utf-16, latin-1, cp1252, …")
 ]
 
 PLAIN = "text"
@@ -40,7 +40,7 @@ def shown(name: str) -> str:
 
 
 def expanded(names: Iterable[str]) -> list[str]:
-    """The files, those of directories in order of their paths."""
+    """The named files, with directories replaced by their files in path order."""
     from incoref.corpora import files_of
     from incoref.corpora.files import is_directory
 
@@ -72,7 +72,7 @@ def inputs(name: str, format: str | None, speakers: bool | None, encoding: str) 
 
 
 def _format_of(text: str, name: str, format: str | None, speakers: bool | None) -> Format | None:
-    """What a text is in; none for plain text."""
+    """The format of a text; none for plain text."""
     from incoref.corpora import FORMATS
     from incoref.corpora._registry import format_named
 
@@ -92,7 +92,7 @@ def _format_of(text: str, name: str, format: str | None, speakers: bool | None) 
 
 
 def _recognised(text: str, name: str) -> Format:
-    """The format that a text is in, or what to do if it is in none."""
+    """The detected format; if none fits, an error that says what to do."""
     from incoref.corpora import guess
 
     try:
@@ -102,12 +102,12 @@ def _recognised(text: str, name: str) -> Format:
 
 
 def _with_way_out(error: FormatError) -> FormatError:
-    """The fault of a text that may be in no format at all."""
+    """The same error, with the advice to read the text as plain text."""
     return FormatError(f"{error.fault}; --from text reads it as it is", path=error.path, line=error.line)
 
 
 def _read_as(text: str, name: str, known: Format) -> list[Document]:
-    """The documents in a text, said in one line."""
+    """The documents in a text, summarised in one line on standard error."""
     from incoref.corpora.files import with_usual_line_ends
 
     assert known.read is not None
@@ -126,7 +126,7 @@ def _told(documents: list[Document], known: Format) -> str:
     parts.append(_counted(sum(len(document.sentences) for document in documents), "sentence"))
     if speakers or not known.annotated:
         parts.append(_counted(len(speakers), "speaker"))
-    return ", ".join(parts) + ("; its annotation is left out" if known.annotated else "")
+    return ", ".join(parts) + ("; its annotation is ignored" if known.annotated else "")
 
 
 def _counted(number: int, what: str) -> str:
@@ -143,7 +143,7 @@ def _bytes_of(name: str) -> bytes:
 
 
 def message_of(turn: Turn) -> Message:
-    """A turn as a session hears it, with its id and time."""
+    """A turn as a message for a session, with its id and time."""
     from incoref.session.updates import Message
 
     return Message(turn.text, turn.speaker, turn.id, turn.time)

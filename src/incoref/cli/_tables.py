@@ -1,4 +1,4 @@
-"""Plain tables for terminals and pipes: the first column left, figures right, no line broken or cut."""
+"""Plain tables for terminals and pipes: first column left-aligned, figures right-aligned, nothing wrapped or cut."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _GAP = "  "
 
 
 def width(rows: Sequence[Sequence[str]]) -> int:
-    """How many cells of a terminal's line the printed rows take."""
+    """The width of the printed rows in terminal cells."""
     widths = _widths(rows)
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of equal length, of which the first is the heading."""
+    """Print rows of equal length; the first is the heading."""
     from rich.cells import cell_len
 
     widths = _widths(rows)
@@ -25,7 +25,7 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """The widest cell of each column."""
+    """The width of each column's widest cell."""
     from rich.cells import cell_len
 
     return [max(map(cell_len, column)) for column in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""Shows how a training run goes: a progress bar on a terminal, plain lines in a pipe."""
+"""Shows the progress of a training run: a bar on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 @dataclass(slots=True)
 class Figures:
-    """What both kinds of display show, smoothed over the latest updates."""
+    """The figures that both displays show, smoothed over recent updates."""
 
     loss: float = 0.0
     f1: float | None = None
@@ -57,7 +57,7 @@ def dev_line(report: DevReport) -> str:
 
 @contextmanager
 def display() -> Iterator[Callable[[Report], None]]:
-    """Something to tell a run's reports to."""
+    """A function that takes a run's reports and shows them."""
     if sys.stdout.isatty():
         with _bar() as report:
             yield report

@@ -1,4 +1,4 @@
-"""``incoref analyse``: what a model does well and badly. Each command prints, writes JSON and plots."""
+"""``incoref analyse``: what a model gets right and wrong. Each command prints tables and writes JSON and plots."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from incoref.analysis.systems import ModelSystem, System
 
 analyse = typer.Typer(
-    help="See what models do well and badly: tables, JSON and plots. A repeated call goes on where it stopped.",
+    help="Analyse what models get right and wrong: tables, JSON and plots. Interrupted analyses resume.",
     no_args_is_help=True,
 )
 analyse.command("k-curve")(k_curve)
 analyse.command("ablate")(ablate)
 OneSystem = Annotated[
-    str, typer.Option("--system", "-s", help="A model folder or 'default', perhaps @k=N or @part-inc.")
+    str, typer.Option("--system", "-s", help="A model folder or 'default', optionally with @k=N or @part-inc.")
 ]
 
 
@@ -73,23 +73,23 @@ def scores(
 
 @analyse.command("compare")
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A system: see --system of incoref analyse scores.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another one, or another setting of it.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A system, as for --system of incoref analyse scores.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another system, or the same one in another setting.")],
     corpus: Corpora,
     format: Format = None,
     documents: Documents = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     drop_singletons: DropSingletons = False,
-    samples: Annotated[int, typer.Option("--samples", min=100, help="Samples of the bootstrap.")] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", help="Of the bootstrap.")] = 1,
+    samples: Annotated[int, typer.Option("--samples", min=100, help="Bootstrap samples.")] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 1,
     threads: Threads = 1,
     limit: Limit = None,
     out: Out = DEFAULT_OUT,
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Compare two models or settings on the same documents, with how sure the difference is.
+    """Compare two models or settings on the same documents, with confidence intervals.
 
     Example: incoref analyse compare default default@k=20 ontogum/dev --drop-singletons
     """
@@ -111,16 +111,16 @@ def errors(
     scheme: Scheme = None,
     genre: Genre = "unknown",
     drop_singletons: DropSingletons = False,
-    worst: Annotated[int, typer.Option("--worst", min=1, help="Documents on the page, the worst first.")] = 20,
+    worst: Annotated[int, typer.Option("--worst", min=1, help="Number of documents on the page, worst first.")] = 20,
     threads: Threads = 1,
     limit: Limit = None,
     out: Out = DEFAULT_OUT,
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Count missing and extra mentions, divided and conflated entities, by kind, distance and genre.
+    """Count missing and extra mentions and divided and conflated entities, by kind, distance and genre.
 
-    NAME-worst.html has the worst documents, annotated and found side by side.
+    NAME-worst.html shows the worst documents with key and response side by side.
 
     Example: incoref analyse errors ontogum/dev --drop-singletons
     """
@@ -138,7 +138,7 @@ def partition(
     corpus: Corpora,
     system: Systems = None,
     size: Annotated[
-        list[int] | None, typer.Option("--size", "-p", min=1, help="Sentences in a segment; may be repeated.")
+        list[int] | None, typer.Option("--size", "-p", min=1, help="Sentences per segment. Repeatable.")
     ] = None,
     format: Format = None,
     documents: Documents = None,
@@ -151,9 +151,9 @@ def partition(
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Score recall within segments of p sentences, for several systems: where links are lost.
+    """Score recall within segments of p sentences, which shows where links are lost.
 
-    Without --system, the default model with k = 1, 4 and 20.
+    Without --system, runs the default model with k = 1, 4 and 20.
 
     Example: incoref analyse partition ontogum/dev -s default@k=1 -s default@k=4 --paper
     """
@@ -173,7 +173,7 @@ def over_time(
     system: Systems = None,
     lookahead: Annotated[
         list[int] | None,
-        typer.Option("--lookahead", min=0, help="Sentences to look ahead; may be repeated; 0 for no such table."),
+        typer.Option("--lookahead", min=0, help="Sentences of lookahead; 0 skips this table. Repeatable."),
     ] = None,
     format: Format = None,
     documents: Documents = None,
@@ -186,7 +186,7 @@ def over_time(
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Score the answer after every sentence, and count what lookahead of 1, 2 and 4 sentences would change.
+    """Score the output after every sentence, and count what 1, 2 or 4 sentences of lookahead would change.
 
     Example: incoref analyse over-time ontogum/dev -s default -s default@k=4 --drop-singletons
     """
@@ -203,24 +203,26 @@ def over_time(
 
 @analyse.command("bias")
 def bias(
-    gap: Annotated[list[Path] | None, typer.Option("--gap", help="A TSV file of GAP; may be repeated.")] = None,
-    winobias: Annotated[Path | None, typer.Option("--winobias", help="WinoBias' folder.")] = None,
-    winogender: Annotated[Path | None, typer.Option("--winogender", help="Winogender's folder.")] = None,
+    gap: Annotated[list[Path] | None, typer.Option("--gap", help="A GAP TSV file. Repeatable.")] = None,
+    winobias: Annotated[Path | None, typer.Option("--winobias", help="The WinoBias folder.")] = None,
+    winogender: Annotated[Path | None, typer.Option("--winogender", help="The Winogender folder.")] = None,
     system: OneSystem = "default",
     scheme: Scheme = None,
     genre: Genre = "unknown",
     card: Annotated[
-        Path | None, typer.Option("--card", help="A model card, whose section on bias is replaced or added.")
+        Path | None, typer.Option("--card", help="A model card in which to replace or add the section on bias.")
     ] = None,
     threads: Threads = 1,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="The first N texts of each file.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Use only the first N texts of each file.")
+    ] = None,
     out: Out = DEFAULT_OUT,
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Measure whether pronouns of one gender are linked better: GAP, WinoBias, Winogender.
+    """Measure whether pronouns of one gender are linked better than others, on GAP, WinoBias and Winogender.
 
-    NAME-card.md is a section for a model card.
+    Also writes NAME-card.md, a section for a model card.
 
     Example: incoref analyse bias --gap gap-development.tsv --winobias winobias --winogender winogender
     """
@@ -241,7 +243,10 @@ def speed(
     corpus: Corpora,
     system: OneSystem = "default",
     stream: Annotated[
-        int, typer.Option("--stream", min=0, help="Tokens of the stream on which memory is measured; 0 for none.")
+        int,
+        typer.Option(
+            "--stream", min=0, help="Length in tokens of the stream on which memory is measured; 0 skips it."
+        ),
     ] = 20_000,
     format: Format = None,
     documents: Documents = None,
@@ -253,9 +258,9 @@ def speed(
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Measure tokens a second, latency by length, memory along a stream, and how the work grows with the text.
+    """Measure tokens per second, latency by length, memory over a stream, and how work grows with text length.
 
-    What is kept is not measured again; --again does.
+    Measurements are cached per machine; --again repeats them.
 
     Example: incoref analyse speed ontogum/dev
     """
@@ -273,15 +278,19 @@ def incrementalise(
     corpus: Corpora,
     function: Annotated[
         str | None,
-        typer.Option("--function", help="MODULE:FUNCTION: a document in, a document or clusters of tokens out."),
+        typer.Option(
+            "--function", help="MODULE:FUNCTION that takes a document and returns a document or token clusters."
+        ),
     ] = None,
     command: Annotated[
-        str | None, typer.Option("--command", help="A program that reads CoNLL-2012 and writes it with its answer.")
+        str | None, typer.Option("--command", help="A program that reads CoNLL-2012 and writes it with its clusters.")
     ] = None,
     system: Annotated[
-        str | None, typer.Option("--system", "-s", help="A system by name: a model folder, or a run's best/.")
+        str | None, typer.Option("--system", "-s", help="A system: a model folder, or a run's best/.")
     ] = None,
-    beside: Annotated[list[str] | None, typer.Option("--beside", help="A system to show beside it.")] = None,
+    beside: Annotated[
+        list[str] | None, typer.Option("--beside", help="Another system to add to the table. Repeatable.")
+    ] = None,
     format: Format = None,
     documents: Documents = None,
     scheme: Scheme = None,
@@ -293,7 +302,7 @@ def incrementalise(
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Run any resolver of whole documents sentence by sentence, on growing prefixes: its cost and its score.
+    """Run a whole-document resolver on growing prefixes, sentence by sentence: its cost and its score.
 
     What is kept belongs to the resolver's name; when the resolver itself has changed, say --again.
 
@@ -332,7 +341,7 @@ def protocols(
     name: Name = None,
     again: Again = False,
 ) -> None:
-    """Compare systems on whole documents and sentence by sentence: scores, work and how it grows, speed, memory.
+    """Compare systems on whole documents and sentence by sentence: scores, work, growth of work, speed, memory.
 
     Example: incoref analyse protocols ontogum/dev -s "Sent-Inc: default" -s "c2f: runs/c2f/best"
     """
@@ -357,5 +366,5 @@ def _model_system(name: str, scheme: str | None, genre: str, threads: int) -> Mo
 
     [system] = _systems([name], scheme, genre, threads)
     if not isinstance(system, ModelSystem):
-        raise IncorefError(f"{name}: no model folder; files with answers have no speed")
+        raise IncorefError(f"{name}: not a model folder; speed can't be measured from output files")
     return system

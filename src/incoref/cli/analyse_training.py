@@ -1,4 +1,4 @@
-"""Analyses that may train: ``incoref analyse k-curve`` and ``ablate``. Models stay where the results are."""
+"""Analyses that can train models: ``incoref analyse k-curve`` and ``ablate``. Models are kept with the results."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from incoref.analysis.training import Models
 
 Resume = Annotated[
-    bool, typer.Option("--resume", hidden=True, help="A repeated call goes on with half-trained models anyway.")
+    bool, typer.Option("--resume", hidden=True, help="No longer needed: half-trained models are always resumed.")
 ]
 TrainSettings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Another value in the configuration; repeatable."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Override a setting of the configuration. Repeatable."),
 ]
 
 
@@ -42,14 +42,16 @@ def k_curve(
     corpus: Corpora,
     system: Annotated[
         list[str] | None,
-        typer.Option("--system", "-s", help="A model folder or 'default': one model, read at every k; repeatable."),
+        typer.Option(
+            "--system", "-s", help="A model folder or 'default': one model, evaluated at every k. Repeatable."
+        ),
     ] = None,
     train: Annotated[
         Path | None,
-        typer.Option("--train", metavar="CONFIG.toml", help="Train one model for each k from this configuration."),
+        typer.Option("--train", metavar="CONFIG.toml", help="Train one model per k from this configuration."),
     ] = None,
     settings: TrainSettings = None,
-    k: Annotated[list[int] | None, typer.Option("--k", min=1, help="Sentences at once; may be repeated.")] = None,
+    k: Annotated[list[int] | None, typer.Option("--k", min=1, help="Sentences read at a time. Repeatable.")] = None,
     format: Format = None,
     documents: Documents = None,
     scheme: Scheme = None,
@@ -63,7 +65,7 @@ def k_curve(
     again: Again = False,
     resume: Resume = False,
 ) -> None:
-    """Score coreference and mentions against k, the sentences read at once: one model at every k, one a k, or both.
+    """Plot coreference and mention scores against k, the number of sentences read at a time.
 
     Without --k: 1, 4, 8, 12, 16, 20, 24. Without --system and --train: the default model at every k.
 
@@ -81,7 +83,7 @@ def k_curve(
 
     def at_every_k(place: str) -> Callable[[int], System]:
         if "@" in place:
-            raise IncorefError(f"'{place}': k is the setting here; name the model alone")
+            raise IncorefError(f"'{place}': give the model without a setting; this analysis varies k itself")
         return lambda number: system_named(f"{place}@k={number}", options, loaded)
 
     ways = [(place, at_every_k(place)) for place in system or ([] if train else ["default"])]
@@ -93,23 +95,25 @@ def k_curve(
 
 
 def ablate(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="The whole configuration.")],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="The full configuration.")],
     corpus: Corpora,
     variant: Annotated[
         list[str] | None,
-        typer.Option("--variant", help="A name, a colon and settings: 'no genre: training.genre_dropout=1.0'."),
+        typer.Option("--variant", help="Name and settings: 'no genre: training.genre_dropout=1.0'. Repeatable."),
     ] = None,
     variants: Annotated[
-        Path | None, typer.Option("--variants", help="A TOML file with a table of variants: name = [settings].")
+        Path | None, typer.Option("--variants", help="A TOML file of variants: name = \\[settings].")
     ] = None,
     settings: TrainSettings = None,
-    seed: Annotated[list[int] | None, typer.Option("--seed", help="Of the training; repeatable: 1, 2, 3.")] = None,
+    seed: Annotated[
+        list[int] | None, typer.Option("--seed", help="Training seed. Repeatable. Default: 1, 2, 3.")
+    ] = None,
     format: Format = None,
     documents: Documents = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     drop_singletons: DropSingletons = False,
-    samples: Annotated[int, typer.Option("--samples", min=100, help="Samples of the bootstrap.")] = 10_000,
+    samples: Annotated[int, typer.Option("--samples", min=100, help="Bootstrap samples.")] = 10_000,
     paper: BesidePaper = False,
     threads: Threads = 1,
     limit: Limit = None,
@@ -118,7 +122,7 @@ def ablate(
     again: Again = False,
     resume: Resume = False,
 ) -> None:
-    """Train variants of a configuration with the same seeds and compare them with the whole: mean, deviation, p.
+    """Train variants of a configuration with the same seeds and compare each with the full configuration.
 
     Example: incoref analyse ablate default-en.toml ontogum/dev --variant "no genre: training.genre_dropout=1.0"
     """
@@ -129,7 +133,7 @@ def ablate(
     named = read_variants(variants) if variants else {}
     named.update(variant_named(text) for text in variant or ())
     if not named:
-        raise IncorefError("nothing to compare with: name variants by --variant or --variants")
+        raise IncorefError("nothing to compare with: name variants with --variant or --variants")
     texts = documents_of(corpus, format, documents, limit)
     with result_cache(out, again) as cache:
         found = run(
@@ -146,7 +150,7 @@ def ablate(
 
 
 def _models(config: Path, out: Path, cache: ResultCache, options: Options, settings: list[str] | None) -> Models:
-    """Models trained by ``incoref train`` itself, in folders of the output folder."""
+    """Models trained by ``incoref train``, in subfolders of the output folder."""
     need_training("Training")
     from incoref.analysis.training import Models
     from incoref.cli.train import train

@@ -1,4 +1,4 @@
-"""``incoref batch``: collections in, folders of shards out."""
+"""``incoref batch``: resolves collections of documents into folders of shards."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from incoref.batch.collection import Progress, Summary
 
 _EPILOG = (
-    "Exit codes: 0, all is well, though single rows may be in errors.jsonl; 1, the run stopped; 2, wrong usage; 130, "
-    "interrupted. After 1 and 130, and after a kill, the same command goes on. See docs/scale.md."
+    "Exit codes: 0, done (bad rows are in errors.jsonl); 1, the run stopped; 2, wrong usage; 130, interrupted. "
+    "After 1, 130 or a kill, run the same command again to continue. See docs/scale.md."
 )
 
 
@@ -50,25 +50,35 @@ def batch(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The folder for the shards.")],
-    to: Annotated[Table, typer.Option("--to", help="How shards are written.")] = Table.JSONL,
-    text_column: Annotated[str, typer.Option("--text-column", help="A text, or a list of turns.")] = "text",
-    id_column: Annotated[str, typer.Option("--id-column", help="Rows without: file and line.")] = "id",
+    to: Annotated[Table, typer.Option("--to", help="Format of the shards.")] = Table.JSONL,
+    text_column: Annotated[
+        str, typer.Option("--text-column", help="Column with the text, or a list of turns.")
+    ] = "text",
+    id_column: Annotated[
+        str, typer.Option("--id-column", help="Column with the id. Rows without one get file and line.")
+    ] = "id",
     speaker_column: Annotated[
-        str | None, typer.Option("--speaker-column", help="Who says the text, or each turn.", show_default=False)
+        str | None,
+        typer.Option(
+            "--speaker-column", help="Column with the speaker of the text, or of each turn.", show_default=False
+        ),
     ] = None,
     fields: Annotated[
         list[Field] | None,
-        typer.Option("--field", help="What to write; again for more. Default: text, sentences, entities."),
+        typer.Option("--field", help="Field to write. Repeatable. Default: text, sentences, entities."),
     ] = None,
-    singletons: Annotated[bool, typer.Option("--singletons", help="Also entities with one mention.")] = False,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Processes.")] = 1,
+    singletons: Annotated[bool, typer.Option("--singletons", help="Include entities with one mention.")] = False,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Number of processes.")] = 1,
     ray: Annotated[
         str | None,
-        typer.Option("--ray", metavar="ADDRESS", help="Workers on a Ray cluster: auto, for one.", show_default=False),
+        typer.Option(
+            "--ray", metavar="ADDRESS", help="Run the workers on this Ray cluster, such as auto.", show_default=False
+        ),
     ] = None,
-    shard_rows: Annotated[int, typer.Option("--shard-rows", min=1, help="The most rows of a shard.")] = 1000,
+    shard_rows: Annotated[int, typer.Option("--shard-rows", min=1, help="Maximum rows per shard.")] = 1000,
     max_errors: Annotated[
-        int | None, typer.Option("--max-errors", min=0, help="Stop after more bad rows.", show_default=False)
+        int | None,
+        typer.Option("--max-errors", min=0, help="Stop after more than this many bad rows.", show_default=False),
     ] = None,
     setting: Setting = None,
     scheme: Scheme = None,
@@ -78,10 +88,10 @@ def batch(
 ) -> None:
     """Resolve every document of a collection, however large, into a folder of shards.
 
-    A row is a document; columns besides text, id and speaker are passed
-    through. Rows that are no documents go to OUT/errors.jsonl. Whatever
-    interrupts a run, the same command goes on with it, and the result is the
-    same, byte for byte.
+    Each row is a document; columns other than text, id and speaker are passed
+    through. Rows that can't be read as documents go to OUT/errors.jsonl. After
+    any interruption, run the same command again: it continues, and the result
+    is byte-identical to that of an uninterrupted run.
 
     Examples:
 
@@ -117,7 +127,7 @@ def batch(
                 genre=genre,
             )
         except KeyboardInterrupt:
-            note("interrupted; the same command goes on from here")
+            note("interrupted; run the same command again to continue")
             raise typer.Exit(INTERRUPTED) from None
     put(_shown(summary))
 
@@ -135,7 +145,7 @@ def _shown(summary: Summary) -> str:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[Progress], None] | None]:
-    """Shows progress on a terminal, and nothing in a pipe."""
+    """Show progress on a terminal, and nothing in a pipe."""
     if not sys.stderr.isatty():
         yield None
         return

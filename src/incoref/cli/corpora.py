@@ -1,4 +1,4 @@
-"""``incoref convert`` and ``incoref corpus stats``: annotated corpora in other formats, and in figures."""
+"""``incoref convert`` and ``incoref corpus stats``: convert and count annotated corpora."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMATS = (
     "mail; written only: brat."
 )
 
-corpus = typer.Typer(help="Look at annotated corpora.", no_args_is_help=True)
+corpus = typer.Typer(help="Count and prepare annotated corpora.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -37,21 +37,20 @@ def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="A file or a directory.")],
     target: Annotated[
         str,
-        typer.Argument(metavar="OUT", help="A file, or a directory (one that exists, or with a slash at the end)."),
+        typer.Argument(metavar="OUT", help="A file, or a directory (existing, or ending in a slash)."),
     ],
     from_format: Annotated[
         str | None,
-        typer.Option("--from", metavar="FORMAT", help="Format of IN; guessed from its content if not given."),
+        typer.Option("--from", metavar="FORMAT", help="Format of IN. Default: detected from its content."),
     ] = None,
     to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; from its suffix if not given.")
+        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT. Default: inferred from its suffix.")
     ] = None,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Convert a corpus from one format to another.
 
-    What the target format has no place for is listed on standard error. If anything is wrong with IN, OUT stays as it
-    was.
+    Whatever the target format can't represent is listed on standard error. If IN has an error, OUT is left unchanged.
 
     Examples:
 
@@ -69,7 +68,7 @@ def convert(
 
 
 def write_documents(documents: Iterable[Document], target: Path | str, format: str | None) -> None:
-    """Write documents and say on standard error what the format has no place for."""
+    """Write documents and list on standard error what the format can't represent."""
     from incoref import corpora
 
     losses = corpora.write(documents, target, format)
@@ -83,14 +82,15 @@ def write_documents(documents: Iterable[Document], target: Path | str, format: s
 def stats(
     paths: Annotated[list[str], typer.Argument(metavar="PATH…", help="Files or directories.", show_default=False)],
     format: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="Their format; guessed if not given.")
+        str | None,
+        typer.Option("--format", metavar="FORMAT", help="Format of the files. Default: detected from content."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Count documents, sentences, words, mentions and clusters, by path and in total.
 
-    Nested mentions lie inside a longer one, crossing ones start inside another and end outside it, duplicated ones
-    have the words of another, and those across sentences end in a later one. Speakers are counted in each document.
+    A nested mention lies inside a longer one; a crossing one starts inside another and ends outside it; a duplicated
+    one covers the same words as another. Speakers are counted per document.
 
     Examples:
 
@@ -110,7 +110,7 @@ def stats(
 
 
 def _print_table(counted: dict[str, Statistics], total: Statistics) -> None:
-    """A row a path; on a terminal that is too narrow for that, a column a path if that fits."""
+    """One row per path, or one column per path if only that fits the terminal."""
     shown = {**counted, "total": total} if len(counted) > 1 else counted
     figures = {path: [f"{figure:,}" for figure in counts.to_json().values()] for path, counts in shown.items()}
     names = [name.replace("_", " ") for name in total.to_json()]

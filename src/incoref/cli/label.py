@@ -1,4 +1,4 @@
-"""``incoref label``: texts labelled by a model, for another one to learn from."""
+"""``incoref label``: labels texts with a model, for training another one."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ def label(
     longest: Annotated[
         int | None,
         typer.Option(
-            "--longest", min=1, help="Read texts in parts of at most N words, and join entities with the same name."
+            "--longest",
+            min=1,
+            help="Read texts in parts of up to N words, and join entities of different parts by name.",
         ),
     ] = None,
     threads: Threads = 1,
 ) -> None:
     """Label texts with a model's decisions and their probabilities, for a smaller model to learn from.
 
-    OUT gets shards of JSON lines, which incoref train takes as a corpus: it then learns the model's probabilities,
-    not only its answers. Texts may be annotated or not; what annotation they have is left out. After an interrupt or
-    a kill, the same command goes on.
+    Writes shards of JSON lines to OUT. incoref train takes OUT as a corpus and learns the model's probabilities, not
+    only its choices. Existing annotation in the texts is ignored. After an interrupt or a kill, run the same command
+    again to continue.
 
     Example: incoref label articles.jsonl -o labelled/ -m en-base --scheme ontonotes
     """
@@ -57,7 +59,7 @@ def label(
     try:
         done = label_into(output, Model.load(model, threads), documents, scheme, longest, tell)
     except KeyboardInterrupt:
-        note("interrupted; the same command goes on from here")
+        note("interrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
     print(f"{output}: {done.documents:,} documents, {done.tokens:,} words, {done.mentions:,} mentions")
     if done.left_out:

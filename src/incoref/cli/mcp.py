@@ -1,4 +1,4 @@
-"""``incoref mcp``: memories as tools of an agent, over the Model Context Protocol."""
+"""``incoref mcp``: coreference tools for agents, over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def serve_mcp(
     host: Annotated[str, typer.Option("--host", help="Address to listen on, with --http.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port to listen on, with --http.")] = 8765,
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="Where to keep sessions; without it they end with the server.")
+        Path | None, typer.Option("--folder", help="Where to store sessions. Default: they end with the server.")
     ] = None,
     model: ModelFolder = None,
 ) -> None:
-    """Serve memories of conversations and documents to an agent (Model Context Protocol).
+    """Give an agent tools to track who is who in conversations and documents (Model Context Protocol).
 
     Example: incoref mcp --folder sessions
     """

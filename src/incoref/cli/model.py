@@ -1,4 +1,4 @@
-"""Commands that run a model on annotated files (evaluate, predict), check one (selftest) and make one (export)."""
+"""Commands that run a model on annotated files (evaluate, predict), check one (selftest) and export one (export)."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from incoref.types import Document
 
 Corpora = Annotated[list[Path], typer.Argument(metavar="CORPUS...", help="Files or directories.", show_default=False)]
-Format = Annotated[str | None, typer.Option("--from", help="Their format; guessed from content when not given.")]
+Format = Annotated[str | None, typer.Option("--from", help="Format of the corpora. Default: detected from content.")]
 Documents = Annotated[
-    Path | None, typer.Option("--documents", help="A file with the ids of the documents to take; all when not given.")
+    Path | None, typer.Option("--documents", help="A file listing the ids of the documents to use. Default: all.")
 ]
 ModelFolder = Annotated[
     Path | None,
-    typer.Option("--model", "-m", help="A model folder, or an installed model's name; the shipped one by default."),
+    typer.Option("--model", "-m", help="A model folder or the name of an installed model. Default: the shipped one."),
 ]
 Setting = Annotated[
     str | None,
     typer.Option(
         "--setting",
-        help="What to read at once: sent-inc (one sentence), k=N (N sentences) or part-inc (a window). Default: what "
-        "the model was trained for.",
+        help="Sentences read at a time: sent-inc (one), k=N (N) or part-inc (as many as fit in a window). Default: "
+        "what the model was trained for.",
         show_default=False,
     ),
 ]
-Scheme = Annotated[str | None, typer.Option("--scheme", help="The annotation scheme; the model's first by default.")]
-Genre = Annotated[str, typer.Option("--genre", help="A genre that the model knows, for all documents.")]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of the encoder.")]
+Scheme = Annotated[str | None, typer.Option("--scheme", help="Annotation scheme. Default: the model's first.")]
+Genre = Annotated[str, typer.Option("--genre", help="Genre of all documents, as the model names it.")]
+Threads = Annotated[int, typer.Option("--threads", min=1, help="Encoder threads.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,14 +54,14 @@ def evaluate(
     scheme: Scheme = None,
     genre: Genre = "unknown",
     drop_singletons: Annotated[
-        bool, typer.Option("--drop-singletons", help="Leave entities with one mention out of both sides.")
+        bool, typer.Option("--drop-singletons", help="Drop entities with one mention from key and response.")
     ] = False,
     threads: Threads = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Predict annotated documents and score the result against their annotation.
+    """Run a model on annotated documents and score its output against their annotation.
 
-    Predicts what incoref resolve and incoref predict find, with the same bound on remembered entities.
+    Makes the same predictions as incoref resolve and incoref predict, with the same limit on remembered entities.
 
     Example: incoref evaluate ontogum/dev --scheme ontonotes --drop-singletons
     """
@@ -102,23 +102,23 @@ def predict(
     corpus: Corpora,
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="A file, or a directory: one that exists or ends in a slash."),
+        typer.Option("--output", "-o", help="A file, or a directory (existing, or ending in a slash)."),
     ],
     format: Format = None,
-    to: Annotated[str | None, typer.Option("--to", help="Its format; by its name when not given.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Format of OUT. Default: inferred from its suffix.")] = None,
     documents: Documents = None,
     model: ModelFolder = None,
     setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     singletons: Annotated[
-        bool, typer.Option("--singletons/--no-singletons", help="Whether to write entities with one mention.")
+        bool, typer.Option("--singletons/--no-singletons", help="Include entities with one mention or not.")
     ] = True,
     threads: Threads = 1,
 ) -> None:
-    """Find the entities of tokenised documents and write them in any format that convert writes.
+    """Find the entities in tokenised documents and write them in any format that convert writes.
 
-    Keeps the files' own tokens, sentences and speakers.
+    Keeps the files' tokens, sentences and speakers.
 
     Example: incoref predict ontogum/dev -o predicted.conllu
     """
@@ -142,7 +142,7 @@ def predict(
 def _learned_system(
     model: Path | None, setting: str | None, scheme: str | None, genre: str
 ) -> PaperSystem | BaselineSystem | None:
-    """The system in a folder that ``incoref train`` made of the paper's kind or of one that it compares with."""
+    """The system in a folder, if it is the paper's or one that the paper compares with."""
     from incoref.analysis.paper_systems import folder_system
 
     learned = None if model is None else folder_system(model, str(model))
@@ -154,7 +154,7 @@ def _learned_system(
             if chosen
         ]
         if given:
-            raise IncorefError(f"{model}: this kind of model has no {' and no '.join(given)}; leave it out.")
+            raise IncorefError(f"{model}: this kind of model doesn't take {' or '.join(given)}; leave it out.")
     return learned
 
 
@@ -191,7 +191,7 @@ def _evaluate_learned(
 
 
 def selftest(model: ModelFolder = None) -> None:
-    """Check that a model gives, on this machine, what it gave when it was made."""
+    """Check that a model predicts on this machine what it predicted when it was exported."""
     from incoref.model import selftest as checking
     from incoref.model.folder import Model
 
@@ -199,7 +199,7 @@ def selftest(model: ModelFolder = None) -> None:
     loaded = Model.load(model)
     ready = time.perf_counter() - started
     texts = checking.check(loaded)
-    print(f"{loaded.config.name}: {texts} texts as they should be; loaded in {ready:.2f} s")
+    print(f"{loaded.config.name}: {texts} texts as expected; loaded in {ready:.2f} s")
 
 
 def export(
@@ -207,25 +207,25 @@ def export(
         list[Path],
         typer.Argument(
             metavar="RUN...",
-            help="A training run's folder, or a checkpoint in it; of several that started from the same model, and "
-            "of that model's folder if it is given after them, the mean of the weights is taken.",
+            help="A training run's folder, or a checkpoint in it. The weights of several that started from the same "
+            "model are averaged; name that model's folder last to include it.",
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The model folder to make.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The model folder to create.")],
     name: Annotated[str, typer.Option("--name", help="The model's name.")] = "incoref-en",
     calibrate: Annotated[
         Path | None,
         typer.Option(
             "--calibrate",
             metavar="CONFIG.toml",
-            help="Fit the probabilities' temperatures on this configuration's development corpora; they need "
+            help="Fit the temperatures of the probabilities on this configuration's development corpora, which need "
             "singletons (see the setting singletons_from).",
         ),
     ] = None,
-    fp32: Annotated[bool, typer.Option("--fp32", help="Keep full precision: large and slow, for tests.")] = False,
+    fp32: Annotated[bool, typer.Option("--fp32", help="Keep full precision: larger and slower, for tests.")] = False,
 ) -> None:
-    """Make a model folder, which needs no PyTorch, out of a training run.
+    """Export a training run to a model folder that needs no PyTorch.
 
     Example: incoref export runs/default-en my-model && incoref selftest --model my-model
     """
@@ -240,13 +240,13 @@ def export(
     print(f"{out}: {size:.1f} MB")
     for what, fit in (("mentions", calibration.mention), ("links", calibration.link)) if calibration else ():
         print(
-            f"{what}: temperature {fit.temperature}; calibration error {fit.error_before:.4f} without, "
-            f"{fit.error_after:.4f} with it, over {fit.decisions} decisions"
+            f"{what}: temperature {fit.temperature}; calibration error {fit.error_before:.4f} before, "
+            f"{fit.error_after:.4f} after, over {fit.decisions} decisions"
         )
 
 
 def read_documents(paths: list[Path], format: str | None, listed: Path | None) -> list[Document]:
-    """The documents of the files, or those of them that a file lists, in its order."""
+    """The documents in the files, or those that a list names, in its order."""
     from incoref import corpora
     from incoref.cli._data_sources import check_file
 
@@ -261,7 +261,7 @@ def read_documents(paths: list[Path], format: str | None, listed: Path | None) -
         by_id = {document.id: document for document in found}
         missing = [name for name in wanted if name not in by_id]
         if missing:
-            raise IncorefError(f"{listed} lists '{missing[0]}', which is in none of the files")
+            raise IncorefError(f"{listed} lists '{missing[0]}', which none of the files contains")
         found = [by_id[name] for name in wanted]
     return found
 

@@ -1,4 +1,4 @@
-"""``incoref corpus prepare``: corpora that users have their own copies of, made ready as the paper did."""
+"""``incoref corpus prepare``: prepares the user's own copies of licensed corpora as the paper did."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from incoref.corpora import Statistics
     from incoref.types import Document
 
-prepare = typer.Typer(help="Make OntoNotes and CODI-CRAC ready as the paper did.", no_args_is_help=True)
-Release = Annotated[Path, typer.Argument(metavar="DIR", help="The release, unpacked.")]
-Target = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")]
+prepare = typer.Typer(help="Prepare OntoNotes and CODI-CRAC as the paper did.", no_args_is_help=True)
+Release = Annotated[Path, typer.Argument(metavar="DIR", help="The unpacked release.")]
+Target = Annotated[Path, typer.Argument(metavar="OUT", help="The folder to create.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -28,9 +28,9 @@ def register(app: typer.Typer) -> None:
 
 @prepare.command("ontonotes")
 def ontonotes(release: Release, out: Target) -> None:
-    """Take the official English splits of OntoNotes 5 from the CoNLL-2012 files of the LDC release.
+    """Extract the official English splits of OntoNotes 5 from the CoNLL-2012 files of the LDC release.
 
-    Makes OUT/train, OUT/dev and OUT/test, with one file per document.
+    Creates OUT/train, OUT/dev and OUT/test, with one file per document.
 
     Example: incoref corpus prepare ontonotes conll-2012 corpora/ontonotes
     """
@@ -43,16 +43,16 @@ def ontonotes(release: Release, out: Target) -> None:
     for split, statistics in counted.items():
         if statistics.documents != preparing.OFFICIAL[split]:
             note(
-                f"note: {split} has {statistics.documents} documents, the official split "
-                f"{preparing.OFFICIAL[split]:,}: scores are comparable only on the same ones"
+                f"note: {split} has {statistics.documents} documents, but the official split has "
+                f"{preparing.OFFICIAL[split]:,}; scores are comparable only on the same documents"
             )
 
 
 @prepare.command("codi-crac")
 def codi_crac(folder: Release, out: Target) -> None:
-    """Take dialogues of CODI-CRAC from CONLL-UA files: genre tc, no singletons, no split antecedents.
+    """Extract the dialogues of CODI-CRAC from CONLL-UA files: genre tc, no singletons, no split antecedents.
 
-    Makes a folder in OUT for each file, with one file per document.
+    Creates a folder in OUT for each file, with one file per document.
 
     Example: incoref corpus prepare codi-crac codi-crac-2021 corpora/codi-crac
     """
@@ -62,13 +62,13 @@ def codi_crac(folder: Release, out: Target) -> None:
     for path in preparing.codi_crac_files(folder):
         name = path.stem.lower()
         if name in counted:
-            raise IncorefError(f"{path}: a second file of this name; prepare them apart")
+            raise IncorefError(f"{path}: two files have this name; prepare them separately")
         counted[name] = _write(preparing.codi_crac(path), out / name)
     _print(counted)
 
 
 def _write(documents: Iterable[Document], folder: Path) -> Statistics:
-    """Write a folder with one file per document, and count what went there."""
+    """Write a folder with one file per document, and count what was written."""
     from incoref import corpora
 
     total = corpora.Statistics()

@@ -1,4 +1,4 @@
-"""``incoref recipe``: all the training runs, exports and evaluations behind a model, in one command."""
+"""``incoref recipe``: runs all training runs, exports and evaluations behind a model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ def register(app: typer.Typer) -> None:
 
 
 def recipe(
-    path: Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="What to make; see recipes/.")],
+    path: Annotated[Path, typer.Argument(metavar="RECIPE.toml", help="The recipe; see recipes/.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the runs; runs/NAME of RECIPE when not given.")
+        Path | None, typer.Option("--out", "-o", help="Folder of the runs. Default: runs/ and the recipe's name.")
     ] = None,
-    plan: Annotated[bool, typer.Option("--plan", help="Show the steps and which are done; do nothing.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show the steps and which are done, without running any.")
+    ] = False,
 ) -> None:
-    """Make a model: train its runs in order, export them, evaluate the exports.
+    """Rebuild a model: train its runs in order, export them, and evaluate the exports.
 
-    If it is stopped, the same command goes on where it was; steps that are done are not done again. The scores of
-    an evaluated export are written into its MODEL_CARD.md.
+    After an interrupt, run the same command again: it skips finished steps and resumes the current one. The scores of
+    an evaluated export are written to its MODEL_CARD.md.
 
     Example: incoref recipe recipes/en.toml --out runs/en
     """
@@ -54,7 +56,7 @@ def recipe(
             cook.make(lambda step: print(step.title, flush=True), report, stop)
     except Stopped:
         again = shlex.join(["incoref", *sys.argv[1:]])
-        print(f"incoref: stopped and saved; go on with: {again}", file=sys.stderr)
+        print(f"incoref: stopped and saved; continue with: {again}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     for step in chosen.steps:
         if step.evaluate is not None:
@@ -74,7 +76,7 @@ def _write_scores(cook: Cook, step: EvaluateStep, card: Path, recipe: Path) -> N
     lines = [
         "## Scores",
         "",
-        "F1 in percent, greedy, one sentence at a time, genre unknown; made by "
+        "F1 in percent; greedy, one sentence at a time, genre unknown. Computed by "
         f"`incoref recipe {recipe.as_posix()}`.",
         "",
         *table_lines(heading, rows),

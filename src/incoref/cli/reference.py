@@ -1,4 +1,4 @@
-"""Commands about the authors' program: check our implementation against its outputs, import its checkpoints."""
+"""Commands for the authors' programs: check our implementations against their outputs, import checkpoints."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ def check_reference(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="A folder with config.json, model.safetensors, documents.json, expected.json; or a folder of such."
+            metavar="FOLDER",
+            help="A folder with config.json, model.safetensors, documents.json and expected.json, or a folder of "
+            "such folders.",
         ),
     ],
 ) -> None:
-    """Compare our implementations with what the authors' programs computed, number by number."""
+    """Compare our implementations with the published programs' outputs, number by number."""
     need_training("Checking against reference outputs")
     from incoref.learning.check_reference import read_reference
     from incoref.learning.reference_outputs import TOLERANCE
@@ -34,7 +36,7 @@ def check_reference(
         [folder] if (folder / "config.json").is_file() else sorted(p.parent for p in folder.rglob("config.json"))
     )
     if not folders:
-        raise IncorefError(f"{folder}: no reference outputs there; a folder of them has a config.json.")
+        raise IncorefError(f"{folder}: no reference outputs found; a folder of them has a config.json.")
     failed = 0
     for each in folders:
         rows = read_reference(each).check()
@@ -51,16 +53,19 @@ def check_reference(
 
 
 def import_checkpoint(
-    file: Annotated[Path, typer.Argument(help="A checkpoint of the authors' (model_*.bin).", dir_okay=False)],
-    out: Annotated[Path, typer.Argument(help="The model folder to write.", file_okay=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A checkpoint of the authors' program (model_*.bin).", dir_okay=False),
+    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The model folder to create.", file_okay=False)],
     setting: Annotated[
-        Literal["sent-inc", "k-sentence", "part-inc"], typer.Option(help="The encoder setting it was trained in.")
+        Literal["sent-inc", "k-sentence", "part-inc"], typer.Option(help="Encoder setting that it was trained with.")
     ] = "sent-inc",
-    k: Annotated[int, typer.Option(help="Sentences read at once in the k-sentence setting.", min=1)] = 1,
+    k: Annotated[int, typer.Option(help="Sentences read at a time in the k-sentence setting.", min=1)] = 1,
     cache: Annotated[int, typer.Option(help="Cached tokens before a sentence in the sent-inc setting.", min=1)] = 384,
     window: Annotated[int, typer.Option(help="Active and cached tokens in the k-sentence setting.", min=1)] = 512,
 ) -> None:
-    """Turn a checkpoint of the authors' program into a model folder."""
+    """Convert a checkpoint of the authors' program to a model folder."""
     need_training("Importing a checkpoint")
     from incoref.learning.paper import checkpoint as paper_checkpoint
     from incoref.learning.paper.config import Setting

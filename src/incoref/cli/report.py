@@ -1,4 +1,4 @@
-"""``incoref report``: runs a list of analyses and puts them into one page and one Markdown file."""
+"""``incoref report``: runs a list of analyses and writes them as one page and one Markdown file."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def register(app: typer.Typer) -> None:
 
 def report(
     config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="The analyses; see docs/analyses.md.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report and of all that it is made of.")] = (
-        Path("report")
-    ),
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for the report and the results it is built from.")
+    ] = (Path("report")),
     markdown: Annotated[
         Path | None,
         typer.Option(
             "--markdown",
-            help="Where the Markdown goes, its plots in a folder of the same name; OUT/report.md when not given.",
+            help="Path of the Markdown; plots go to a folder of the same name. Default: OUT/report.md.",
         ),
     ] = None,
 ) -> None:
-    """Run a list of analyses and make one report of them: a page that needs nothing else, and Markdown.
+    """Run a list of analyses and write one report: a self-contained HTML page, and Markdown.
 
-    What is kept in OUT is not computed again, so a report that was interrupted goes on.
+    Results are cached in OUT, so an interrupted report resumes.
 
     Example: incoref report configs/results.toml --out results --markdown docs/results.md
     """
@@ -58,7 +58,7 @@ def report(
 
 
 def _run(words: list[str], command: str) -> None:
-    """An analysis as its own command would run it."""
+    """Run an analysis as its own command would."""
     from incoref.cli.analyse import analyse
 
     token = COMMAND.set(command)

@@ -1,4 +1,4 @@
-"""``incoref resolve``: text, chats, transcripts, subtitles and mail in; who is who out, in any format."""
+"""``incoref resolve``: finds the entities in text, chats, transcripts, subtitles and mail."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from incoref.types import Document
 
 Tell = Callable[[float], None]
-"""Takes how much of a file has been read, from 0 to 1."""
+"""Takes the fraction of a file read so far."""
 
 _PIECE = 4000
-"""Characters that are read between two looks at the progress bar."""
+"""Characters read between updates of the progress bar."""
 _EPILOG = (
-    "Exit codes: 0, all is well; 1, a file could not be read or written (the others are); 2, wrong usage; "
-    "130, interrupted. The layout of json and jsonl: incoref schema resolve."
+    "Exit codes: 0, success; 1, a file could not be read or written (the others are done); 2, wrong usage; "
+    "130, interrupted. incoref schema resolve prints the schema of json and jsonl."
 )
 
 
@@ -42,13 +42,18 @@ def resolve(
         list[str] | None,
         typer.Argument(
             metavar="[FILE…|-]",
-            help="Files, compressed by gzip or zstd or not, and directories; standard input when none is given.",
+            help="Files, possibly compressed with gzip or zstd, and directories. Default: standard input.",
             show_default=False,
         ),
     ] = None,
     format: Annotated[
         OutputFormat | None,
-        typer.Option("--format", "-f", help="By the name of OUT when not given, else text.", show_default=False),
+        typer.Option(
+            "--format",
+            "-f",
+            help="Output format. Default: inferred from OUT's suffix, or text.",
+            show_default=False,
+        ),
     ] = None,
     output: Annotated[
         str | None,
@@ -56,16 +61,16 @@ def resolve(
             "--output",
             "-o",
             metavar="OUT",
-            help="A file, or a directory (one that exists, or ends in a slash) for one file per document.",
+            help="A file, or a directory (existing, or ending in a slash) for one file per document.",
             show_default=False,
         ),
     ] = None,
-    singletons: Annotated[bool, typer.Option("--singletons", help="Also entities with one mention.")] = False,
+    singletons: Annotated[bool, typer.Option("--singletons", help="Include entities with one mention.")] = False,
     speakers: Annotated[
         bool | None,
         typer.Option(
             "--speakers/--no-speakers",
-            help="Whether lines are 'Name: text', or run on from one that is. When not given: if most of them are.",
+            help="Read lines as 'Name: text', or never. Default: if most lines look like that.",
             show_default=False,
         ),
     ] = None,
@@ -74,13 +79,14 @@ def resolve(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="What the files are in, by its name in docs/formats.md; by their content when not given.",
+            help="Input format, as named in docs/formats.md. Default: detected from content.",
             show_default=False,
         ),
     ] = None,
     encoding: Encoding = "utf-8",
     runners_up: Annotated[
-        int, typer.Option("--runners-up", min=0, metavar="N", help="In JSON, the N next best choices of a mention.")
+        int,
+        typer.Option("--runners-up", min=0, metavar="N", help="Add the N next-best choices for each mention (JSON)."),
     ] = 0,
     setting: Setting = None,
     scheme: Scheme = None,
@@ -88,11 +94,11 @@ def resolve(
     model: ModelFolder = None,
     threads: Threads = 1,
 ) -> None:
-    """Find out who is who in texts, chats, transcripts, subtitles and mail.
+    """Find the entities in texts, chats, transcripts, subtitles and mail.
 
-    What a file is in shows in its content: plain text, 'Name: text' lines, exports of WhatsApp, Slack and Discord,
-    subtitles (SRT, WebVTT, ASS), transcriptions by Whisper, messages of chat models, mail, annotated corpora.
-    On a terminal, text has colours and a table below; in a pipe, the same without colours.
+    The format is detected from content: plain text, 'Name: text' lines, exports from WhatsApp, Slack and Discord,
+    subtitles (SRT, WebVTT, ASS), Whisper transcriptions, chat-model messages, mail, annotated corpora.
+    Text output is followed by a table of entities; on a terminal, both are in colour.
 
     Examples:
 
@@ -111,11 +117,11 @@ def resolve(
         incoref resolve mail/ -f jsonl > mail.jsonl
     """
     if speakers is not None and from_format is not None:
-        raise typer.BadParameter("--from says it already", param_hint="--speakers")
+        raise typer.BadParameter("can't be combined with --from", param_hint="--speakers")
     names = expanded(files or [STDIN])
     chosen = format or format_of(output or "") or OutputFormat.TEXT
     target = _target(names, chosen, output)
-    # Which "her" is a possessive shows in mentions that would be left out.
+    # Mentions that would be left out show which "her" is a possessive.
     singletons = singletons or chosen is OutputFormat.RESOLVED
     options = {"setting": setting, "scheme": scheme, "genre": genre, "runners_up": runners_up, "undo": 0}
     with quiet_end():
@@ -156,15 +162,15 @@ class _Target(NamedTuple):
 
 
 def _target(names: Sequence[str], format: OutputFormat, output: str | None) -> _Target | None:
-    """Where documents go, checked before anything is read; none is standard output."""
+    """The output path, checked before anything is read; none means standard output."""
     from incoref.corpora.files import is_directory
 
     if output is None or output == STDIN:
         if format is OutputFormat.BRAT:
-            raise typer.BadParameter("brat makes several files: name a directory with -o", param_hint="--format")
+            raise typer.BadParameter("brat writes several files: name a directory with -o", param_hint="--format")
         if len(names) > 1 and format in (OutputFormat.JSON, OutputFormat.HTML):
             raise typer.BadParameter(
-                f"several documents in one {format}: take jsonl, or a directory with -o", param_hint="--format"
+                f"{format} holds one document: use jsonl, or a directory with -o", param_hint="--format"
             )
         return None
     path = Path(output)
@@ -172,14 +178,14 @@ def _target(names: Sequence[str], format: OutputFormat, output: str | None) -> _
         return _Target(path, True)
     if len(names) > 1 and format not in MANY_IN_ONE:
         raise typer.BadParameter(
-            f"{output} has room for one document in the format {format}; a directory ends in a slash",
+            f"a {format} file holds one document; for a directory, end {output} in a slash",
             param_hint="--output",
         )
     return _Target(path, False)
 
 
 def _resolved(resolver: Resolver, given: Input, singletons: bool, options: dict[str, Any], tell: Tell) -> Document:
-    """The document that a text becomes."""
+    """A text, resolved."""
     from incoref.session.state import HARDLY_ENGLISH
     from incoref.text.language import Evidence
 
@@ -192,7 +198,7 @@ def _resolved(resolver: Resolver, given: Input, singletons: bool, options: dict[
     for updates in _read(session, given.content, tell):
         cut += sum(bool({*update.warnings} - {HARDLY_ENGLISH}) for update in updates)
     if cut:
-        note(f"{name}: sentences too long to be read as a whole: {cut}")
+        note(f"{name}: sentences too long to read in one piece: {cut}")
     return session.document(given.id, singletons=singletons)
 
 
@@ -207,12 +213,12 @@ def _read(session: Session, text: Document | str, tell: Tell) -> Iterator[list[U
 
 
 def _only_one(documents: Iterator[Document], format: OutputFormat, where: str) -> Iterator[Document]:
-    """The document, where there is room for one: a file may turn out to hold several."""
+    """The only document; an error if the file turns out to hold several."""
     first = next(documents, None)
     if first is None:
         return
     if next(documents, None) is not None:
-        raise IncorefError(f"several documents in one {format}{where}: take jsonl, or a directory with -o")
+        raise IncorefError(f"{format} holds one document{where}: use jsonl, or a directory with -o")
     yield first
 
 
@@ -242,7 +248,7 @@ def _print_in_colour(document: Document) -> None:
 
 
 def _write(documents: Iterator[Document], format: OutputFormat, target: _Target) -> None:
-    """Files in a directory one by one as they are done, or one file when it is complete."""
+    """Write a directory file by file as documents are done, or a single file when it is complete."""
     from incoref.corpora.files import write_file
     from incoref.outputs.rendering import brat_files, rendered
 
@@ -259,7 +265,7 @@ def _write(documents: Iterator[Document], format: OutputFormat, target: _Target)
 
 
 def _named(documents: Iterator[Document]) -> Iterator[tuple[str, Document]]:
-    """Documents with the names of their files, no two alike."""
+    """Documents with unique file names."""
     from incoref.corpora.turns import stem
 
     used: set[str] = set()
@@ -279,7 +285,7 @@ def _shifted(tell: Tell, done: int) -> Tell:
 
 @contextmanager
 def _progress(files: int, *, to_terminal: bool) -> Iterator[Tell]:
-    """A bar on a terminal, unless it would stand between what is printed there; nothing in a pipe."""
+    """A progress bar on a terminal, unless results are printed there; nothing in a pipe."""
     from rich.console import Console
     from rich.progress import Progress
 

@@ -1,4 +1,4 @@
-"""``incoref schema``: the layout of the tool's JSON, for programs that check it."""
+"""``incoref schema``: JSON Schemas of the tool's output."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def register(app: typer.Typer) -> None:
     app.command()(schema)
 
 
-def schema(output: Annotated[Output, typer.Argument(help="The command whose output it describes.")]) -> None:
-    """Print the JSON Schema of what a command prints.
+def schema(output: Annotated[Output, typer.Argument(help="The command whose output the schema describes.")]) -> None:
+    """Print the JSON Schema of a command's output.
 
     Example: incoref schema stream > stream.schema.json
     """

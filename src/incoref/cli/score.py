@@ -1,4 +1,4 @@
-"""``incoref score``: how well a response agrees with a key."""
+"""``incoref score``: scores a response against a key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incoref.types import Document
 
 CONLL = "conll"
-"""Stands for the mean F1 of MUC, B³ and CEAFφ4 among the names of metrics."""
+"""The metric name for the mean F1 of MUC, B³ and CEAFφ4."""
 
 TITLES = {
     "muc": "MUC",
@@ -38,21 +38,23 @@ def register(app: typer.Typer) -> None:
 
 
 def score(
-    key: Annotated[Path, typer.Argument(metavar="KEY", help="What is right: a file or a directory.")],
-    response: Annotated[Path, typer.Argument(metavar="RESPONSE", help="What a system found.")],
+    key: Annotated[Path, typer.Argument(metavar="KEY", help="The gold annotation: a file or a directory.")],
+    response: Annotated[Path, typer.Argument(metavar="RESPONSE", help="A system's output: a file or a directory.")],
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help=f"Only this metric; may be repeated. One of: {', '.join(TITLES)}."),
+        typer.Option("--metric", "-m", help=f"Print only this metric. Repeatable. One of: {', '.join(TITLES)}."),
     ] = None,
     drop_singletons: Annotated[
-        bool, typer.Option("--drop-singletons", help="Leave entities with one mention out of both sides.")
+        bool, typer.Option("--drop-singletons", help="Drop entities with one mention from key and response.")
     ] = False,
-    per_document: Annotated[bool, typer.Option("--per-document", help="Also each document on its own.")] = False,
+    per_document: Annotated[
+        bool, typer.Option("--per-document", help="Also score each document separately.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare the coreference of two files or directories, document by document, matched by id.
+    """Score a response against a key, document by document, matched by id.
 
-    Prints recall, precision and F1 in percent over all documents. Formats are recognised by content and may differ.
+    Prints recall, precision and F1 in percent over all documents. Formats are detected from content and may differ.
     Non-referring markables and split antecedents of CONLL-UA files are left out and counted.
     """
     from incoref.evaluation.metrics import Scorer
@@ -99,7 +101,7 @@ def _wanted(metrics: list[str] | None) -> list[str]:
 
 
 def _documents(key: Path, response: Path) -> tuple[dict[str, Document], dict[str, Document]]:
-    """The documents of both sides by id, once it is clear that both have the same."""
+    """The documents of both sides by id, checked to be the same on both."""
     keys, responses = _by_id(key), _by_id(response)
     for here, where, there in ((keys, response, responses), (responses, key, keys)):
         missing = [id for id in here if id not in there]
@@ -113,7 +115,7 @@ def _documents(key: Path, response: Path) -> tuple[dict[str, Document], dict[str
 
 
 def _has_markables(document: Document) -> bool:
-    """Whether it comes from CONLL-UA, the only format whose mentions are markables."""
+    """Whether a document comes from CONLL-UA, the only format with markables."""
     from incoref.corpora.conllua import MARKABLE
 
     return any(name == MARKABLE for mention in document.mentions for name, _ in mention.attributes)
@@ -131,7 +133,7 @@ def _by_id(path: Path) -> dict[str, Document]:
 
 
 def _left_out(document: Document) -> dict[str, int]:
-    """What CONLL-UA files annotate beside identity and identity scoring leaves out, counted."""
+    """Counts of CONLL-UA annotation that identity scoring ignores."""
     from incoref.corpora.conllua import NON_REFERRING, SPLIT_ANTECEDENT
 
     non_referring = len(dict(document.attributes).get(NON_REFERRING, "").split())
@@ -154,7 +156,7 @@ def _as_json(result: Result, wanted: list[str]) -> dict[str, Any]:
 
 
 def print_tables(total: Result, single: Mapping[str, Result], wanted: Sequence[str]) -> None:
-    """The figures of all documents, after those of each that is in ``single``."""
+    """Print the figures of each document in ``single``, then those of all documents."""
     if single:
         titles = [TITLES[name] for name in wanted]
         print_table(

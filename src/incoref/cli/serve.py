@@ -23,43 +23,49 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes any that is free.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8000,
     store: Annotated[
-        str, typer.Option("--store", help="sqlite:PATH, memory, or redis://HOST:PORT/NUMBER for several servers.")
+        str,
+        typer.Option(
+            "--store",
+            help="Where to store sessions: sqlite:PATH, memory, or redis://HOST:PORT/NUMBER for several servers.",
+        ),
     ] = "sqlite:incoref-sessions.db",
     model: ModelFolder = None,
     token: Annotated[
-        str | None, typer.Option("--token", envvar="INCOREF_TOKEN", help="What clients must know to be served.")
+        str | None, typer.Option("--token", envvar="INCOREF_TOKEN", help="Token that clients must send.")
     ] = None,
     allow_anyone: Annotated[
-        bool, typer.Option("--allow-anyone", help="Listen for other machines without a token.")
+        bool, typer.Option("--allow-anyone", help="Accept requests from other machines without a token.")
     ] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="A host name by which the server may be asked; can be repeated."),
+        typer.Option("--allow-host", help="A public host name of the server. Repeatable."),
     ] = None,
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option("--allow-origin", help="A site, https://…, whose pages may ask (CORS); can be repeated."),
+        typer.Option("--allow-origin", help="A site (https://…) whose pages may send requests (CORS). Repeatable."),
     ] = None,
     trusted_proxies: Annotated[
-        str, typer.Option("--trusted-proxies", help="Proxies whose word on the client's address is taken.")
+        str, typer.Option("--trusted-proxies", help="Proxies trusted to report the client's address.")
     ] = "127.0.0.1",
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Threads that read; a few for each processor when not given."),
+        typer.Option("--workers", min=1, help="Reader threads. Default: a few per processor."),
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option("--limit", metavar="NAME=NUMBER", help="Another bound than the default; see docs/server.md."),
+        typer.Option("--limit", metavar="NAME=NUMBER", help="Override a limit; see docs/server.md. Repeatable."),
     ] = None,
-    grace: Annotated[float, typer.Option("--grace", min=0, help="Seconds that stopping may take.")] = 30,
-    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    grace: Annotated[float, typer.Option("--grace", min=0, help="Seconds to finish requests when stopping.")] = 30,
+    log_level: Annotated[str, typer.Option("--log-level", help="Log level: debug, info, warning or error.")] = "info",
     log_text: Annotated[
-        bool, typer.Option("--log-text", help="Log messages of unexpected errors, which may quote what was said.")
+        bool, typer.Option("--log-text", help="Log the messages of unexpected errors, which may quote text.")
     ] = False,
 ) -> None:
-    """Serve sessions over HTTP and WebSocket, and a live page, until it is told to stop.
+    """Serve sessions over HTTP and WebSocket, and a live page.
 
     Example: incoref serve --port 8000 --store sqlite:sessions.db
     """

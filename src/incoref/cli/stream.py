@@ -1,4 +1,4 @@
-"""``incoref stream``: lines in as they come, a line of JSON out for every sentence, at once."""
+"""``incoref stream``: reads lines as they arrive and prints a line of JSON per sentence immediately."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 INPUT = "standard input"
 _ENOUGH = 3
-"""This many lines show that they are turns."""
+"""Number of lines examined for speaker labels."""
 _WHOLE = frozenset({"ass", "mail", "srt", "webvtt"})
-"""What begins like these is read once all of it is there."""
+"""Formats that are read only when the input is complete."""
 _LIST = re.compile(r"\s*\[\s*(?:\{|$)")
 _GIVEN = (str, int, float, type(None))
-_EPILOG = "The layout of the lines that come out: incoref schema stream. Ctrl-C and a closed pipe end it quietly."
+_EPILOG = "incoref schema stream prints the schema of the output. Ctrl-C and a closed pipe end the command silently."
 
 
 def register(app: typer.Typer) -> None:
@@ -35,26 +35,24 @@ def register(app: typer.Typer) -> None:
 
 
 def stream(
-    speakers: Annotated[bool, typer.Option("--speakers", help="Lines of text are 'Name: text'.")] = False,
+    speakers: Annotated[bool, typer.Option("--speakers", help="Read lines as 'Name: text'.")] = False,
     running: Annotated[
-        bool, typer.Option("--running", help="Lines of text are no utterances: sentences run on in the next one.")
+        bool, typer.Option("--running", help="Lines are running text: sentences can continue on the next line.")
     ] = False,
     runners_up: Annotated[
-        int, typer.Option("--runners-up", min=0, metavar="N", help="The N next best choices of every mention.")
+        int, typer.Option("--runners-up", min=0, metavar="N", help="Add the N next-best choices for every mention.")
     ] = 0,
-    trace: Annotated[bool, typer.Option("--trace", help="Every action with its probabilities.")] = False,
-    eviction: Annotated[
-        str, typer.Option("--eviction", help="Which entities are forgotten: dual, lru, icoref, none.")
-    ] = "dual",
+    trace: Annotated[bool, typer.Option("--trace", help="Add every action with its probabilities.")] = False,
+    eviction: Annotated[str, typer.Option("--eviction", help="Eviction policy: dual, lru, icoref or none.")] = "dual",
     max_entities: Annotated[
-        int | None, typer.Option("--max-entities", min=1, metavar="N", help="Entities to remember.")
+        int | None, typer.Option("--max-entities", min=1, metavar="N", help="Maximum number of entities to remember.")
     ] = None,
     from_format: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="Read all that comes as this, a format of who says what; see docs/formats.md.",
+            help="Read the whole input in this conversation format; see docs/formats.md.",
             show_default=False,
         ),
     ] = None,
@@ -65,13 +63,13 @@ def stream(
     model: ModelFolder = None,
     threads: Threads = 1,
 ) -> None:
-    """Read utterances line by line and say whom they mention, one line of JSON per sentence, at once.
+    """Read utterances line by line and print one line of JSON per sentence, immediately.
 
-    A line is text, or a JSON object with "text" and perhaps "speaker", "id"
-    and "time", which come back, or with "role" and "content": all lines are
-    JSON if the first one is. Runs for as long as lines come, in memory that
-    does not grow. What is known from its first line as an export, subtitles
-    or mail is read turn by turn, once all of it is there.
+    A line is text, or a JSON object with "text" and optionally "speaker", "id"
+    and "time", which are returned, or with "role" and "content". If the first
+    line is JSON, all must be. Runs until the input ends, in constant memory.
+    If the first line shows that the input is a chat export, subtitles or mail,
+    it is read turn by turn after its end.
 
     Examples:
 
@@ -82,7 +80,7 @@ def stream(
         my-speech-recogniser | incoref stream > events.jsonl
     """
     if running and speakers:
-        raise typer.BadParameter("a line with a speaker is an utterance", param_hint="--running")
+        raise typer.BadParameter("can't be combined with --speakers", param_hint="--running")
     with quiet_end():
         from incoref.outputs.jsonable import json_line, update_json
         from incoref.resolver import load
@@ -100,7 +98,7 @@ def stream(
             undo=0,
         )
         if sys.stdin.isatty():
-            note("reading from the terminal, a line an utterance; Ctrl-D ends")
+            note("reading from the terminal, one utterance per line; Ctrl-D ends")
 
         def told(updates: list[Update]) -> None:
             for update in updates:
@@ -114,7 +112,7 @@ def stream(
 
 
 def _items(speakers: bool, running: bool, format: str | None, encoding: str) -> Iterator[str | Message]:
-    """What standard input says, as it comes; what is in a format of its own, once all of it is there."""
+    """The input as it arrives; in a conversation format, once it is complete."""
     lines = _lines(encoding)
     if format is not None:
         yield from _whole("".join(line for _, line in lines), format)
@@ -136,7 +134,7 @@ def _items(speakers: bool, running: bool, format: str | None, encoding: str) -> 
 
 
 def _lines(encoding: str) -> Iterator[tuple[int, str]]:
-    """The lines of standard input with their numbers, as they come."""
+    """Numbered lines of standard input, as they arrive."""
     from incoref.corpora.files import UTF8, check_encoding, decoded
 
     if encoding == UTF8:
@@ -154,7 +152,7 @@ def _lines(encoding: str) -> Iterator[tuple[int, str]]:
 
 
 def _first(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The lines from which it shows what all of them are: one that isn't blank, or some more if it may be mail."""
+    """The lines that decide the format: one that isn't blank, or a few more if it may be mail."""
     from incoref.corpora import mail
 
     first: list[tuple[int, str]] = []
@@ -181,19 +179,19 @@ def _utterances(lines: Iterator[str], speakers: bool) -> Iterator[Message]:
         elif len(seen) < _ENOUGH:
             seen.append(line)
             if len(seen) == _ENOUGH and transcripts.fits(seen):
-                note("the lines look like 'Name: text'; --speakers reads them so")
+                note("the lines look like 'Name: text'; to read them that way, use --speakers")
         yield Message(line, speaker)
 
 
 def _is_whole(opening: str) -> bool:
-    """Whether the beginning is of a format that is read once all of it is there."""
+    """Whether the opening belongs to a format that is read only when complete."""
     from incoref.corpora import guess, whatsapp
 
     if opening.lstrip().startswith("{"):
         try:
             data = json.loads(opening)
         except (ValueError, RecursionError):
-            # Of JSON lines, the first one is whole: so this is JSON over many lines, or none.
+            # In JSON lines the first line is complete, so this is JSON over many lines, or not JSON.
             return opening.rstrip().endswith(("{", "[", ","))
         return (isinstance(data, dict) and not ({"text", "role", "from"} & set(data))) or "segments" in data
     if _LIST.match(opening):
@@ -210,24 +208,22 @@ def _whole(text: str, format: str | None) -> Iterator[Message]:
 
     known = guess(text, INPUT) if format is None else format_named(format)
     if known.listen is None:
-        raise IncorefError(
-            f"{INPUT}: {known.name} is not said by anybody, so it can't be streamed; try incoref resolve"
-        )
+        raise IncorefError(f"{INPUT}: {known.name} has no turns to stream; try incoref resolve")
     conversations = list(known.listen(with_usual_line_ends(text), INPUT))
-    note(f"{INPUT}: read as {known.name} ({known.about.removesuffix(' (reading)')}), once all of it was there")
+    note(f"{INPUT}: read as {known.name} ({known.about.removesuffix(' (reading)')}), after its end")
     for conversation in conversations:
         yield from map(message_of, conversation.turns)
 
 
 def _message(line: str, number: int) -> Message | None:
-    """The message in a line of JSON; none in what is not speech, such as the answer of a tool."""
+    """The message in a line of JSON; none if it isn't speech, such as a tool's result."""
     from incoref.corpora.messages import turn_of
     from incoref.session.updates import Message
 
     try:
         data: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"no JSON, though the first line is: {error}", path=INPUT, line=number) from error
+        raise FormatError(f"not JSON, although the first line is: {error}", path=INPUT, line=number) from error
     if isinstance(data, dict) and "text" not in data and ("role" in data or "from" in data):
         try:
             turn = turn_of(data, INPUT)
@@ -240,7 +236,7 @@ def _message(line: str, number: int) -> Message | None:
         raise FormatError('a message is a JSON object with a string "text"', path=INPUT, line=number)
     speaker, id, time = data.get("speaker"), data.get("id"), data.get("time")
     if speaker is not None and not isinstance(speaker, str):
-        raise FormatError('"speaker" is no string', path=INPUT, line=number)
+        raise FormatError('"speaker" is not a string', path=INPUT, line=number)
     for name, value in (("id", id), ("time", time)):
         if not isinstance(value, _GIVEN) or isinstance(value, bool):
             raise FormatError(f'"{name}" is neither a string nor a number', path=INPUT, line=number)

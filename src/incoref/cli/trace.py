@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incoref.outputs.tracing import Row
 
 _BUFFER = 4
-"""Words of the buffer that are shown."""
+"""Number of buffer words shown."""
 _PIPE_WIDTH = 160
 
 
@@ -28,19 +28,21 @@ def register(app: typer.Typer) -> None:
 
 
 def trace(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Text; - for standard input.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: incoref schema trace.")] = False,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads standard input.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON; incoref schema trace prints its schema.")
+    ] = False,
     setting: Setting = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
     model: ModelFolder = None,
     threads: Threads = 1,
 ) -> None:
-    """Show how mentions are found: every action, its probability, the state after it.
+    """Show every action of the transition system, its probability, and the state after it.
 
-    PUSH opens a mention at the next word, ADVANCE goes on to the word after it,
-    POP ends the mention that was opened latest, PEEK does so but leaves it open
-    for a longer one. Clusters are those with a mention in the sentence.
+    PUSH opens a mention at the next word. ADVANCE moves on to the word after it.
+    POP ends the mention opened last. PEEK does the same, but keeps it open for
+    a longer mention. Only clusters with a mention in the sentence are shown.
 
     Examples:
 
@@ -112,7 +114,7 @@ def _table(rows: list[Row]) -> Table:
 
 
 def _decision(row: Row) -> str:
-    """What was found and where it went, with the probability of that choice."""
+    """The mention found and its entity, with the probability of that choice."""
     mention = row.mention
     if mention is None:
         return ""

@@ -1,4 +1,4 @@
-"""``incoref train``: learn a model from annotated corpora."""
+"""``incoref train``: trains a model on annotated corpora."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incoref.learning.train.dry_run import Inspection
 
 INTERRUPTED = 130
-"""Exit code of a run that was asked to stop, as the shell's own for an interrupt."""
+"""Exit code of a run that was asked to stop: the shell's own code for an interrupt."""
 
 
 def register(app: typer.Typer) -> None:
@@ -27,26 +27,27 @@ def register(app: typer.Typer) -> None:
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="What to train on what; see configs/.")],
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="Model, corpora and settings; see configs/.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the run; runs/NAME of CONFIG when not given.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder of the run. Default: runs/ and the configuration's name."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where the run in the folder stopped.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check the data and measure memory and time; train nothing.")
+        bool, typer.Option("--dry-run", help="Check the data and measure memory and time, without training.")
     ] = False,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most N documents of each corpus, for a trial.")
+        int | None, typer.Option("--limit", min=1, help="Use at most N documents of each corpus, for a quick trial.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Another value, as training.epochs=2; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Override a setting: training.epochs=2. Repeatable."),
     ] = None,
 ) -> None:
-    """Train a model as a configuration file describes.
+    """Train a model from a configuration file.
 
-    The run's folder gets log.jsonl, the best model so far in best/, and in last/ all that is needed to go on: after
-    an interrupt or a kill at any moment, the same command with --resume continues as if nothing had happened.
+    Writes log.jsonl, the best model so far (best/) and the latest checkpoint (last/) to the run's folder. After an
+    interrupt or a kill, the same command with --resume continues as if nothing had happened.
 
     Example: incoref train configs/default-en.toml --out runs/trial --limit 20 --set training.epochs=1
     """
@@ -76,19 +77,19 @@ def train(
             progress = trainer.run(report, resume, stop)
     except Stopped:
         done = f"{trainer.progress.step} of {trainer.total} updates"
-        print(f"incoref: stopped and saved after {done}; go on with: {_again()}", file=sys.stderr)
+        print(f"incoref: stopped and saved after {done}; continue with: {_again()}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     if progress.best_epoch == 0:
         print(
-            f"no epoch was better than the model that training started from (F1 {progress.best:.2f}), which is now "
-            f"in {folder / 'best'}: try lower rates, more documents, or the annotation scheme of your corpus"
+            f"no epoch beat the model that training started from (F1 {progress.best:.2f}), which is now in "
+            f"{folder / 'best'}: try lower learning rates, more documents, or your corpus's annotation scheme"
         )
         return
     print(f"best F1 {progress.best:.2f} after epoch {progress.best_epoch}: {folder / 'best'}")
 
 
 def _again() -> str:
-    """The command that goes on with this run."""
+    """The command that continues this run."""
     given = [word for word in sys.argv[1:] if word != "--resume"]
     return shlex.join(["incoref", *given, "--resume"])
 
@@ -103,7 +104,7 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        print("incoref: stopping after this document; once more to stop at once", file=sys.stderr)
+        print("incoref: stopping after this document; press Ctrl-C again to stop now", file=sys.stderr)
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -114,7 +115,7 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
 
 
 def print_inspection(found: Inspection) -> None:
-    """What a run will do, and what of its data needs a look."""
+    """Print what a run will do, and what to check in its data."""
     from incoref.cli._tables import print_table
 
     rows: list[tuple[str, ...]] = [
@@ -129,7 +130,7 @@ def print_inspection(found: Inspection) -> None:
         for fault in corpus.unknown:
             print(f"note: {corpus.name}: {fault}")
     for name in found.not_tried:
-        print(f"warning: {name} may need more memory than there is; see the settings longest and recompute")
+        print(f"warning: {name} may need more memory than is free; see the settings longest and recompute")
     for what, said in _findings(found):
         print(f"{what:18}  {said}")
 
@@ -148,9 +149,9 @@ def _findings(found: Inspection) -> Iterator[tuple[str, str]]:
     yield "parameters", f"{millions}, on {found.device}"
     yield "updates", f"{found.updates:,}, {found.tokens:,} tokens"
     for measured in found.measured:
-        yield "  tried", f"{measured.tokens:,} tokens in {measured.seconds:.2f} s: {measured.document}"
+        yield "  measured", f"{measured.tokens:,} tokens in {measured.seconds:.2f} s: {measured.document}"
     if found.needed_bytes is not None:
         free = "" if found.available_bytes is None else f"; {found.available_bytes / 2**30:.1f} GiB more are free now"
         yield "memory", f"{found.needed_bytes / 2**30:.1f} GiB{free}"
     if found.hours is not None:
-        yield "time", f"{clock(3600 * found.hours)}, and evaluation"
+        yield "time", f"{clock(3600 * found.hours)}, plus evaluation"

@@ -76,7 +76,7 @@ def test_ontonotes(tmp_path: Path) -> None:
     assert [line.split() for line in printed.splitlines()[1:]] == [
         [split, "2", "3", "8", "4", "2"] for split in ("train", "dev", "test")
     ]
-    assert "train has 2 documents, the official split 2,802" in said
+    assert "train has 2 documents, but the official split has 2,802" in said
     documents = list(corpora.read(tmp_path / "out" / "dev"))
     assert [document.id for document in documents] == ["bc/cctv/00/cctv_0001", "bc/cctv/00/cctv_0001_1"]
     assert documents[0].genre == "bc"

@@ -71,11 +71,11 @@ def test_messages_come_back_with_what_was_given(tool: Tool) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[]", "a JSON object"),
-        ("plain", "no JSON, though the first line is"),
+        ("plain", "not JSON, although the first line is"),
         ('{"text": null}', 'string "text"'),
-        ('{"text": "x", "speaker": 1}', '"speaker" is no string'),
+        ('{"text": "x", "speaker": 1}', '"speaker" is not a string'),
         ('{"text": "x", "id": []}', '"id" is neither a string nor a number'),
         ('{"text": "x", "time": true}', '"time" is neither'),
     ],
@@ -126,7 +126,7 @@ def test_lines_can_be_messages_with_roles(tool: Tool) -> None:
 
 def test_lines_that_look_like_turns_are_pointed_out(tool: Tool) -> None:
     text = "Ines: I saw Carl.\nOmar: When?\nInes: Today.\nOmar: Oh.\n"
-    assert tool(text).stderr.count("--speakers reads them so") == 1
+    assert tool(text).stderr.count("use --speakers") == 1
     assert tool(text, "--speakers").stderr == ""
 
 
@@ -135,7 +135,7 @@ def test_formats_and_encodings_can_be_named(tool: Tool) -> None:
     found = [json.loads(line) for line in tool(text.encode("utf-16"), "--encoding", "utf-16").stdout.splitlines()]
     assert found[0]["text"] == "Ines: Café."
     assert [update["speaker"] for update in tool.updates(text, "--from", "transcript")] == ["Ines", "Omar"]
-    assert "conllu is not said by anybody" in str(tool(text, "--from", "conllu").exception)
+    assert "conllu has no turns to stream" in str(tool(text, "--from", "conllu").exception)
     assert "no encoding 'klingon'" in str(tool(text, "--encoding", "klingon").exception)
     assert "--encoding utf-16 reads it" in str(tool(text.encode("utf-16")).exception)
 
