@@ -343,7 +343,7 @@ def test_json_of_another_kind_is_refused(chromium: Browser, server: QuickServer,
     page = chromium.new_page(base_url=server.url)
     page.goto("/")
     page.locator("#file").set_input_files(tmp_path / "data.json")
-    expect(page.locator("#state")).to_contain_text("data.json:1: JSON of no known kind: an object with 'version'")
+    expect(page.locator("#state")).to_contain_text("data.json:1: unknown kind of JSON: an object with 'version'")
     expect(page.locator(".s")).to_have_count(0)
     page.close()
 

@@ -141,9 +141,9 @@ def test_a_difference_is_always_reported(name: str, document: Document) -> None:
 @given(document=RICH_DOCUMENTS)
 def test_formats_with_room_for_types_and_attributes_lose_none(name: str, document: Document) -> None:
     _, losses, _ = through(name, document)
-    expected = {"texts whose white space is not kept as it was", "genres"}
+    expected = {"texts with their exact white space", "genres"}
     if name == "conllua":  # no cell may contain white space
-        expected |= {f"attributes of tokens ({names})" for names in ("Foo", "Bar", "Bar, Foo")}
+        expected |= {f"token attributes ({names})" for names in ("Foo", "Bar", "Bar, Foo")}
     assert {loss.what for loss in losses if "cross" not in loss.what} <= expected
 
 

@@ -73,7 +73,7 @@ def write_documents(documents: Iterable[Document], target: Path | str, format: s
 
     losses = corpora.write(documents, target, format)
     if losses:
-        print(f"incoref: note: not in {target}, because its format has no place for it:", file=sys.stderr)
+        print(f"incoref: note: the format of {target} can't express:", file=sys.stderr)
         for loss in losses:
             print(f"  {loss}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""Which formats there are, and which one a text is in."""
+"""The formats, and how to tell which one a text is in."""
 
 from __future__ import annotations
 
@@ -36,42 +36,42 @@ from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
 
 Reader = Callable[[str, Path | str], Iterator[Document]]
-"""From a file's text, and its path for messages, to documents."""
+"""Takes a file's text, and its path for messages; yields documents."""
 
 Writer = Callable[[Iterable[Document], Losses], Iterator[str]]
-"""From documents to pieces of text."""
+"""Takes documents; yields pieces of text."""
 
 Listener = Callable[[str, Path | str], Iterator[Conversation]]
-"""From a file's text, and its path for messages, to conversations."""
+"""Takes a file's text, and its path for messages; yields conversations."""
 
 FilesWriter = Callable[[Iterable[tuple[str, Document]], Losses], Iterator[tuple[str, str]]]
-"""From named documents to the names and contents of several files."""
+"""Takes named documents; yields names and contents of files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format's name and what can be done with it."""
+    """A format, and how to read and write it."""
 
     name: str
     about: str
     suffixes: tuple[str, ...]
-    """How names of such files end; the first is given to files that are made."""
+    """Suffixes of its files; new files get the first one."""
     read: Reader | None = None
     write: Writer | None = None
     write_files: FilesWriter | None = None
-    """For a format that needs several files a document."""
+    """For a format with several files per document."""
     one_a_file: bool = False
-    """Whether a file has room for one document only."""
+    """Whether a file holds only one document."""
     annotated: bool = True
-    """Whether it says which mentions there are."""
+    """Whether it annotates mentions."""
     listen: Listener | None = None
-    """For a format of who says what: the same as ``read`` gives, turn by turn."""
+    """For a conversation format: yields turns, with the same content as ``read``."""
 
 
 def _spoken(
     name: str, about: str, suffixes: tuple[str, ...], listen: Listener, write: Writer | None = None
 ) -> Format:
-    """A format of who says what."""
+    """A conversation format."""
 
     def read(text: str, path: Path | str) -> Iterator[Document]:
         return documents(listen(text, path))
@@ -105,13 +105,13 @@ FORMATS: dict[str, Format] = {
             jsonlines.read,
             jsonlines.write,
         ),
-        Format("incoref", "JSON lines of incoref's own values: nothing lost", (".jsonl",), native.read, native.write),
+        Format("incoref", "incoref's own JSON lines, lossless", (".jsonl",), native.read, native.write),
         Format("gap", "GAP's TSV: one pronoun and two names in each text (reading)", (".tsv",), gap.read),
-        Format("brat", "brat stand-off, a directory of .txt and .ann (writing)", (".ann",), write_files=brat.files),
+        Format("brat", "brat stand-off: a directory of .txt and .ann files (writing)", (".ann",), write_files=brat.files),
         Format("text", "plain text", (".txt",), plain.read, plain.write, one_a_file=True, annotated=False),
         _spoken(
             "text-jsonlines",
-            "plain text in JSON, a line or a list: text, perhaps speaker, document and id",
+            "text in JSON lines or a JSON list: text, optionally speaker, document, id",
             (".jsonl", ".jsonlines", ".json"),
             plain.conversations,
             plain.write_lines,
@@ -121,36 +121,36 @@ FORMATS: dict[str, Format] = {
         _spoken("slack", "messages exported from Slack (reading)", (".json",), slack.conversations),
         _spoken(
             "discord",
-            "messages of Discord, as DiscordChatExporter writes them (reading)",
+            "messages exported from Discord by DiscordChatExporter (reading)",
             (".json",),
             discord.conversations,
         ),
         _spoken(
             "messages",
-            "messages of chat models: role and content (reading)",
+            "chat-model messages: role and content (reading)",
             (".json", ".jsonl"),
             messages.conversations,
         ),
         _spoken(
             "whisper",
-            "transcriptions by Whisper, WhisperX, faster-whisper (reading)",
+            "transcriptions from Whisper, WhisperX, faster-whisper (reading)",
             (".json",),
             whisper.conversations,
         ),
         _spoken("srt", "SRT subtitles (reading)", (".srt",), subtitles.conversations),
         _spoken(
             "webvtt",
-            "WebVTT subtitles and transcripts of Teams and Zoom (reading)",
+            "WebVTT subtitles, Teams and Zoom transcripts (reading)",
             (".vtt",),
             subtitles.conversations,
         ),
         _spoken("ass", "SubStation Alpha subtitles (reading)", (".ass", ".ssa"), ass.conversations),
-        _spoken("mail", "e-mail, a message or a mailbox (reading)", (".eml", ".mbox"), mail.conversations),
+        _spoken("mail", "e-mail: a message or a mailbox (reading)", (".eml", ".mbox"), mail.conversations),
     )
 }
 
 _HEAD = 1 << 14
-"""How many characters of a file tell its format."""
+"""Number of characters examined to detect a file's format."""
 _SUBTITLE = re.compile(r"\d+\s*\n\s*\d{1,3}:\d{2}:\d{2}[.,]\d+\s*-->")
 _UD_ROW = re.compile(r"\d+(?:[-.]\d+)?\t[^\t\n]*\t")
 _UA_COLUMNS = re.compile(r"^# global\.columns\s*=.*\bIDENTITY\b", re.MULTILINE)
@@ -161,25 +161,25 @@ _JSON_OF_SPEECH: tuple[tuple[str, Callable[[Any], bool]], ...] = (
     ("whisper", whisper.fits),
     ("text-jsonlines", plain.fits),
 )
-"""Which kinds of JSON say who says what, and how each is known; Slack's and Whisper's also have a ``text``."""
+"""Conversation formats in JSON with their tests, in order: Slack's and Whisper's also have a ``text``."""
 
 
 def format_named(name: str) -> Format:
     try:
         return FORMATS[name]
     except KeyError:
-        raise IncorefError(f"unknown format {name!r}; there are: {', '.join(FORMATS)}") from None
+        raise IncorefError(f"unknown format {name!r}; known formats: {', '.join(FORMATS)}") from None
 
 
 def format_of_suffix(path: Path) -> Format | None:
-    """The format that a file's name promises."""
+    """The format that a file's suffix implies."""
     name = path.name.lower()
     fitting = (format for format in FORMATS.values() if format.write is not None and name.endswith(format.suffixes))
     return next(fitting, None)
 
 
 def guess(text: str, path: Path | str) -> Format:
-    """The format of a file, from the beginning of its text; ``path`` is for error messages."""
+    """Detect the format of a file from the beginning of its text; ``path`` is for error messages."""
     head = text[:_HEAD].lstrip("\ufeff \t\n")
     if head.startswith("#begin document"):
         rows = (row.split("\t") for row in head.split("\n")[1:] if row.strip())
@@ -215,7 +215,7 @@ def guess(text: str, path: Path | str) -> Format:
 
 
 def _is_aligned_ua(row: str) -> bool:
-    """Whether a row is a numbered word whose columns, mostly empty, are aligned by spaces."""
+    """Whether a row is a numbered word with mostly empty columns aligned by spaces."""
     columns = row.split()
     return len(columns) > 10 and columns[0].isdecimal() and columns[2:10].count("_") >= 4
 
@@ -227,13 +227,13 @@ def _guess_json(text: str, path: Path | str) -> Format:
             return FORMATS["jsonlines"]
         if "sentences" in value and "segments" not in value:
             return FORMATS["incoref"]
-    # A list may be of messages or of conversations.
+    # A list may hold messages or conversations.
     kinds = [value, *(value[:1] if isinstance(value, list) else ())]
     name = next((name for name, fits in _JSON_OF_SPEECH if any(map(fits, kinds))), None)
     if name is None:
         raise FormatError(
-            f"JSON of no known kind: {described(value)}. Known are messages of Slack, Discord and chat models (role, "
-            "content), transcriptions (segments), objects with 'text', and corpora ('doc_key', 'sentences')",
+            f"unknown kind of JSON: {described(value)}. Supported are messages from Slack, Discord and chat models "
+            "(role, content), transcriptions (segments), objects with 'text', and corpora ('doc_key', 'sentences')",
             path=path,
             line=1,
         )

@@ -47,7 +47,7 @@ def _bound(mention: Mention, document: Document, losses: Losses) -> str:
         start, stop = document.tokens[first].start, document.tokens[end - 1].end
         spans += [found.span() for found in _LINES.finditer(document.text, start, stop)]
     type = type_of(mention)
-    losses.add("types of mentions", int(mention.type is not None and type != mention.type))
+    losses.add("mention types", int(mention.type is not None and type != mention.type))
     fragments = ";".join(f"{start} {end}" for start, end in spans)
     return f"{type} {fragments}\t{' '.join(document.text[start:end] for start, end in spans)}"
 

@@ -252,7 +252,7 @@ def _spell(mention: Mention, names: list[str], losses: Losses) -> str:
     if values and len(values) == len(names) - 1:
         safe[-1] = _LAST_BREAKING.sub(_percent, values[-1])
     changed = [name for name, value, was in zip(names[1:], safe, values, strict=False) if value != was]
-    losses.add("attributes of mentions", int(bool(changed or named or empty)), [*changed, *named, *empty])
+    losses.add("mention attributes", int(bool(changed or named or empty)), [*changed, *named, *empty])
     return "".join([f"-{value}" for value in safe])
 
 

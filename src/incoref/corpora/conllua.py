@@ -283,7 +283,7 @@ def _brackets(document: Document, losses: Losses) -> Iterator[Bracket]:
             if lost:
                 losses.add(MENTION_ATTRIBUTES, 1, lost)
             if mention.type == "":
-                losses.add("types of mentions")
+                losses.add("mention types")
             for first, end in parts_of(mention):
                 yield make_bracket((first, end, f"{opening}{name}{fields}", ")"))
 

@@ -1,4 +1,4 @@
-"""What a target format can't express: counted while writing, reported afterwards, never dropped in silence."""
+"""What a target format can't express: counted while writing and reported afterwards, never dropped silently."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import chain
 from incoref.types import Attributes, Document, Mention
 
 TOKEN_ATTRIBUTES, SENTENCE_ATTRIBUTES, MENTION_ATTRIBUTES, DOCUMENT_ATTRIBUTES = (
-    f"attributes of {what}" for what in ("tokens", "sentences", "mentions", "documents")
+    f"{what} attributes" for what in ("token", "sentence", "mention", "document")
 )
-SPEAKERS = "speakers of sentences"
-NAMES = "names of documents"
-IDS = "entity ids (numbered anew)"
-SPACING = "texts whose white space is not kept as it was"
+SPEAKERS = "speakers"
+NAMES = "document names"
+IDS = "entity ids (renumbered)"
+SPACING = "texts with their exact white space"
 
 NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something of the documents that the written file doesn't hold: how many of them, and what it was."""
+    """Something that the written file doesn't hold: what it is, and how many there were."""
 
     count: int
     what: str
@@ -32,7 +32,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """What a format has a place for. Of attributes, the names that it keeps, or None for all."""
+    """What a format can express. For attributes: the names it keeps, or None for all."""
 
     mentions: bool = True
     types: bool = False
@@ -56,14 +56,14 @@ class Losses:
             self._names.setdefault(what, set()).update(names)
 
     def report(self) -> list[Loss]:
-        """One entry a kind, in order of first appearance."""
+        """One entry per kind of loss, in order of first appearance."""
         return [
             Loss(count, f"{what} ({', '.join(sorted(self._names[what]))})" if self._names[what] else what)
             for what, count in self._counts.items()
         ]
 
     def count(self, document: Document, keeps: Keeps) -> None:
-        """Add what the document has and the format has no place for."""
+        """Count whatever is in the document and can't be expressed in the format."""
         mentions = list(document.mentions)
         if not keeps.mentions:
             self.add("mentions", len(mentions))
@@ -83,17 +83,17 @@ class Losses:
     def _count_of_mentions(self, document: Document, keeps: Keeps) -> None:
         mentions = list(document.mentions)
         self.add("entities without a mention", sum(not entity.mentions for entity in document.entities))
-        self.add("names of entities", sum(entity.name is not None for entity in document.entities))
-        self.add("speakers whom an entity is", sum(entity.speaker is not None for entity in document.entities))
-        self.add("confidences of mentions", sum(_is_predicted(mention) for mention in mentions))
+        self.add("entity names", sum(entity.name is not None for entity in document.entities))
+        self.add("entity speakers", sum(entity.speaker is not None for entity in document.entities))
+        self.add("confidences", sum(_is_predicted(mention) for mention in mentions))
         if not keeps.types:
-            self.add("types of mentions", sum(m.type is not None for m in mentions))
+            self.add("mention types", sum(m.type is not None for m in mentions))
         other = sum(
             entity.type is not None and (not keeps.types or entity.type != entity.mentions[0].type)
             for entity in document.entities
             if entity.mentions
         )
-        self.add("types of entities", other)
+        self.add("entity types", other)
         if keeps.mention_attributes is not None:
             self._attributes(MENTION_ATTRIBUTES, (m.attributes for m in mentions), keeps.mention_attributes)
 
@@ -114,7 +114,7 @@ def _is_predicted(mention: Mention) -> bool:
 
 
 def is_space_joined(document: Document) -> bool:
-    """Whether words are one space apart and sentences one line break, as formats without spacing give them back."""
+    """Whether words are separated by single spaces and sentences by line breaks, as formats without spacing assume."""
     at = 0
     for sentence in document.sentences:
         if sentence.start != at or (at and document.text[at - 1] != "\n"):

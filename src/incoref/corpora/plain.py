@@ -20,7 +20,7 @@ from incoref.corpora.turns import TURN_GAP, Conversation, Turn, from_turns, stem
 from incoref.errors import FormatError
 from incoref.types import Document
 
-SEGMENTATION = "documents' division into sentences and words"
+SEGMENTATION = "segmentations into sentences and words"
 _TURN_KEYS = frozenset({"text", "speaker", "id", "document"})
 _NOTHING_BUT_TEXT = Keeps(mentions=False, speakers=False)
 

@@ -41,7 +41,7 @@ def test_convert_names_what_is_lost(tmp_path: Path) -> None:
     target = tmp_path / "ferry.conll"
     result = CliRunner().invoke(app, ["convert", FERRY, str(target)])
     assert result.exit_code == 0
-    assert "10 × types of mentions" in result.stderr
+    assert "10 × mention types" in result.stderr
     assert result.stdout == ""
     assert target.read_bytes() == (EXAMPLES / "ferry.conll").read_bytes()
 

@@ -101,7 +101,7 @@ def test_files_of_two_columns_have_no_words() -> None:
 def test_ids_that_are_no_numbers_are_replaced_and_reported() -> None:
     losses = Losses()
     text = "".join(write([document_of(rows("(e7)", "(e5)"))], losses))
-    assert [str(loss) for loss in losses.report()] == ["2 × entity ids (numbered anew)"]
+    assert [str(loss) for loss in losses.report()] == ["2 × entity ids (renumbered)"]
     assert spans(next(read(text, "file"))) == {"0": [(0, 1)], "1": [(1, 2)]}
 
 

@@ -351,6 +351,6 @@ def test_names_that_a_file_of_text_does_not_keep_are_reported(tmp_path: Path) ->
     (document,) = corpora.read(EXAMPLES / "ferry.conllu")
     named = [replace(document, id="nw/ferry"), replace(document, id="ferry")]
     for written, path in ((named, f"{tmp_path}/texts/"), (named[:1], tmp_path / "ferry.txt")):
-        assert "1 × names of documents" in map(str, corpora.write(written, path, "text"))
+        assert "1 × document names" in map(str, corpora.write(written, path, "text"))
     names = {loss.what for loss in corpora.write(named[1:], tmp_path / "ferry.txt")}
-    assert "names of documents" not in names
+    assert "document names" not in names

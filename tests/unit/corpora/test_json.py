@@ -91,7 +91,7 @@ def test_our_own_lines_lose_nothing() -> None:
     assert not losses.report()
     list(jsonlines.write([changed], losses))
     lost = {loss.what for loss in losses.report()}
-    assert {"names of entities", "confidences of mentions", "speakers whom an entity is"} <= lost
+    assert {"entity names", "confidences", "entity speakers"} <= lost
 
 
 @pytest.mark.parametrize(

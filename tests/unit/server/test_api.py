@@ -538,7 +538,7 @@ def test_texts_are_recognised(api: TestClient) -> None:
 
 def test_what_is_not_recognised_is_refused_with_what_was_found(api: TestClient) -> None:
     told = problem(api.post("/v1/recognise", json={"text": '{"a": 1}', "name": "a.json"}), 422, "invalid")
-    assert told["detail"].startswith("a.json:1: JSON of no known kind: an object with 'a'")
+    assert told["detail"].startswith("a.json:1: unknown kind of JSON: an object with 'a'")
     session = begun(api)
     problem(api.post(f"{session}/import", json={"text": '{"a": 1}'}), 422, "invalid")
     assert api.get(session).json()["sentences"] == 0
