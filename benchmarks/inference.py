@@ -23,8 +23,10 @@ import numpy as np
 from incoref import corpora
 from incoref.model.features import REGISTRY
 from incoref.model.folder import Model, ModelState, word_means
+from incoref.model.layout import EMPTY_STACK, WIDEST
 from incoref.model.step import BlockResult, ReadingState
 from incoref.model.subwords import WRITING, WRITINGS, Subwords, Utterance, joined, utterances_of
+from incoref.model.transitions import EFFECTS
 
 Block = list[tuple[Utterance, Subwords]]
 
@@ -133,19 +135,19 @@ class Plain:
             entities = torch.from_numpy(state.memory.means)
             pair_classes = torch.zeros(len(REGISTRY), len(entities), dtype=torch.long)
             for step in result.steps:
-                width = torch.tensor([min(29, step.position - starts[-1]) if starts else 30])
+                width = torch.tensor([min(WIDEST, step.position - starts[-1]) if starts else EMPTY_STACK])
                 features = detector.features(dict(zip((*classes, "width"), (*constant, width), strict=True)))
                 row = torch.cat([tokens[step.position][None], stack[-1][0], h, features], dim=-1)
                 detector.output(torch.relu(detector.hidden.linear(row))).softmax(-1)
                 action = torch.tensor([[int(step.action)]])
                 _, (h, c) = detector.action_lstm(detector.action_embedding(action), (h[None], c[None]))
                 h, c = h[0], c[0]
-                if step.action.name == "PUSH":
+                if EFFECTS[step.action].pushes:
                     starts.append(step.position)
                     stack.append(detector.stack_cell(tokens[step.position][None], stack[-1]))
                 if step.mention is not None:
                     first, last = step.mention
-                    of_span = {"width": torch.tensor([min(29, last - first)])}
+                    of_span = {"width": torch.tensor([min(WIDEST, last - first)])}
                     span = clusterer.spans(tokens, np.array([first]), np.array([last]), of_span)
                     mentions = span.expand(len(entities), -1)
                     by_name = dict(zip(REGISTRY, pair_classes, strict=True))
@@ -154,7 +156,7 @@ class Plain:
                     pairs = torch.cat([mentions, entities, mentions * entities, features], dim=-1)
                     clusterer.output(torch.relu(clusterer.hidden.linear(pairs)))
                     clusterer.new_scores(span)
-                if step.action.name == "POP":
+                if EFFECTS[step.action].pops:
                     starts.pop()
                     stack.pop()
 

@@ -12,6 +12,7 @@ import typer
 from incoref.cli._console import STDIN, put, quiet_end
 from incoref.cli.model import Genre, ModelFolder, Scheme, Setting, Threads
 from incoref.errors import IncorefError
+from incoref.model.transitions import Action
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -108,7 +109,7 @@ def _table(rows: list[Row]) -> Table:
             _decision(row),
             " ".join(f"{{{', '.join(mentions)}}}" for _, mentions in row.clusters),
         )
-        style = "bold" if row.mention else "dim" if row.action == "ADVANCE" else ""
+        style = "bold" if row.mention else "dim" if row.action == Action.ADVANCE.name else ""
         table.add_row(*(Text(one_line(cell)) for cell in cells), style=style)
     return table
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from incoref.model.transitions import EFFECTS, Action
 from incoref.session.updates import Update, mention_json
 from incoref.types import Mention
 
@@ -62,10 +63,11 @@ def rows(updates: Iterable[Update], words: Sequence[str]) -> Iterator[Row]:
         for taken in update.trace:
             step += 1
             mention = None if taken.mention is None else found[taken.mention]
-            if taken.action == "PUSH":
-                stack.append(taken.token)
-            elif taken.action == "POP":
+            effect = EFFECTS[Action[taken.action]]
+            if effect.pops:
                 stack.pop()
+            if effect.pushes:
+                stack.append(taken.token)
             if mention is not None:
                 said[mention.entity] = (*said.get(mention.entity, ()), mention.text)
                 here.setdefault(mention.entity)
@@ -76,7 +78,7 @@ def rows(updates: Iterable[Update], words: Sequence[str]) -> Iterator[Row]:
                 probability=dict(taken.probabilities)[taken.action],
                 probabilities=taken.probabilities,
                 stack=tuple(words[token] for token in stack),
-                buffer=tuple(words[taken.token + (taken.action == "ADVANCE") : end]),
+                buffer=tuple(words[taken.token + effect.advances : end]),
                 clusters=tuple((entity, said[entity]) for entity in here),
                 mention=mention,
             )

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, WithJsonSchema
 
+from incoref.model.transitions import Action
+
 _MOST = 2**53 - 1
 _NAME = 500
 
@@ -270,8 +272,11 @@ class UpdateMention(BaseModel):
     runners_up: list[RunnerUp] = []
 
 
+ActionName = Annotated[str, WithJsonSchema({"type": "string", "enum": [action.name for action in Action]})]
+
+
 class TraceStep(BaseModel):
-    action: Literal["PUSH", "ADVANCE", "POP", "PEEK"]
+    action: ActionName
     token: int
     probabilities: dict[str, float]
     mention: list[int] | None = None

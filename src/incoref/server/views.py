@@ -7,6 +7,7 @@ from collections.abc import Set
 from dataclasses import asdict, replace
 from typing import Any
 
+from incoref.model.transitions import EFFECTS, Action
 from incoref.outputs.formats import OutputFormat
 from incoref.outputs.rendering import rendered
 from incoref.server.livesession import ArchivedView, Viewed
@@ -147,10 +148,11 @@ def _with_stacks(updates: list[Json]) -> list[Json]:
         steps = []
         for step in update.get("trace", ()):
             steps.append({**step, "stack": list(stack)})
-            if step["action"] == "PUSH":
-                stack.append(step["token"])
-            elif step["action"] == "POP" and stack:
+            effect = EFFECTS[Action[step["action"]]]
+            if effect.pops and stack:
                 stack.pop()
+            if effect.pushes:
+                stack.append(step["token"])
     return steps
 
 

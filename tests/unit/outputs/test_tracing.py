@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import incoref
 from incoref.model.transitions import Action, apply, oracle, start
+from incoref.outputs.schemas import schema
 from incoref.outputs.tracing import rows
 from incoref.resolver import Resolver
 from incoref.session.updates import TraceStep, Update
@@ -71,3 +78,28 @@ def test_every_mention_of_a_model_is_found_once(resolver: Resolver, setting: str
     assert sum(row.action == "ADVANCE" for row in table) == len(words)
     assert not table[-1].stack
     assert [row.step for row in table] == list(range(1, len(table) + 1))
+
+
+def enums(part: Any) -> Iterator[list[str]]:
+    """Every list of allowed values in a schema."""
+    if isinstance(part, dict):
+        if "enum" in part:
+            yield part["enum"]
+        for inner in part.values():
+            yield from enums(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from enums(inner)
+
+
+def test_schemas_server_and_page_know_the_actions_of_the_transition_system() -> None:
+    """A new action, or another name, that one of them doesn't know fails here."""
+    from incoref.server.schemas import TraceStep
+
+    names = [action.name for action in Action]
+    for allowed in (*enums(schema("trace")), *enums(schema("stream"))):
+        assert allowed == names
+    assert TraceStep.model_json_schema()["properties"]["action"]["enum"] == names
+    page = Path(incoref.__file__).parent / "server" / "page" / "decision.js"
+    described = page.read_text(encoding="utf-8").split("const DOES = {")[1].split("};")[0]
+    assert sorted(re.findall(r"^  ([A-Z]+):", described, re.MULTILINE)) == sorted(names)

@@ -32,7 +32,7 @@ from incoref.learning.paper.features import (
 )
 from incoref.learning.paper.model import Loss, PaperModel
 from incoref.model import transitions
-from incoref.model.transitions import Action, Span, State
+from incoref.model.transitions import EFFECTS, Action, Span, State
 
 
 class Reader(Protocol):
@@ -203,10 +203,10 @@ class StepByStep:
             mention = transitions.mention_of(state, action)
             if mention is not None:
                 self._cluster(mention, vectors, speakers)
-            if action is Action.PUSH:
-                stack.push(vectors[state.position])
-            elif action is Action.POP:
+            if EFFECTS[action].pops:
                 stack.pop()
+            if EFFECTS[action].pushes:
+                stack.push(vectors[state.position])
             self._history.add(action)
             state = transitions.apply(state, action)
             self._done.actions.append(action)

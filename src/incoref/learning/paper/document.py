@@ -13,7 +13,7 @@ from functools import cached_property
 
 from incoref.learning.paper.chunks import Batch, plan
 from incoref.learning.paper.config import PaperConfig
-from incoref.model.transitions import Action, Span, derivable, oracle
+from incoref.model.transitions import EFFECTS, Action, Span, derivable, oracle
 
 NO_SPEAKER = 1
 """Speaker of ``<cls>`` and ``<sep>``; people are numbered from 2 in order of appearance."""
@@ -85,7 +85,7 @@ def split_actions(actions: Sequence[Action], lengths: Sequence[int]) -> list[tup
         while length:
             if at == len(actions):
                 raise ValueError("the derivation ends before its tokens do")
-            length -= actions[at] is Action.ADVANCE
+            length -= EFFECTS[actions[at]].advances
             at += 1
         parts.append(tuple(actions[start:at]))
     if at != len(actions):

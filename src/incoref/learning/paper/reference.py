@@ -35,7 +35,7 @@ from incoref.learning.reference_outputs import (
     read_weights,
     tensor_difference,
 )
-from incoref.model.transitions import Action
+from incoref.model.transitions import EFFECTS, Action
 
 
 def read_reference(folder: Path) -> Reference:
@@ -148,16 +148,17 @@ def _joined(rows: Iterable[Sequence[int]]) -> list[int]:
 
 def _mentions(actions: Iterable[Action]) -> Iterable[tuple[int, int]]:
     """The mentions of a derivation, in its order; knows nothing of which actions are legal."""
-    token, stack = 0, []
+    token = 0
+    stack: list[int] = []
     for action in actions:
-        if action is Action.ADVANCE:
-            token += 1
-        elif action is Action.PUSH:
-            stack.append(token)
-        else:
+        effect = EFFECTS[action]
+        if effect.emits:
             yield stack[-1], token
-            if action is Action.POP:
-                stack.pop()
+        if effect.pops:
+            stack.pop()
+        if effect.pushes:
+            stack.append(token)
+        token += effect.advances
 
 
 def _quick_ways(model: PaperModel, documents: Sequence[PaperDocument]) -> list[Difference]:
