@@ -20,14 +20,23 @@ def test_predictions_are_the_same_until_something_changes(tmp_path: Path) -> Non
     before = tmp_path / "before.json"
     written = predictions("-o", before)
     assert written.returncode == 0, written.stderr
-    digests = json.loads(before.read_text(encoding="utf-8"))
+    documents = json.loads(before.read_text(encoding="utf-8"))
     same = predictions("--against", before)
     assert (same.returncode, same.stdout) == (
         0,
-        f"{len(digests)} of {len(digests)} documents are predicted as before\n",
+        f"{len(documents)} of {len(documents)} documents are predicted as before\n"
+        "largest difference of a probability in them: 0.0e+00\n",
     )
-    name = next(iter(digests))
-    before.write_text(json.dumps({**digests, name: "0"}), encoding="utf-8")
-    changed = predictions("--against", before)
-    assert changed.returncode == 1
-    assert f"{name}: differs\n" in changed.stdout
+    name = next(iter(documents))
+    for change, complaint in (
+        ({"entities": "0"}, "other entities"),
+        ({"probabilities": [[1.5, 0.5], *documents[name]["probabilities"][1:]]}, "off by "),
+    ):
+        before.write_text(json.dumps({**documents, name: {**documents[name], **change}}), encoding="utf-8")
+        changed = predictions("--against", before)
+        assert changed.returncode == 1
+        assert f"{name}: {complaint}" in changed.stdout
+        assert f"{len(documents) - 1} of {len(documents)} documents" in changed.stdout
+    before.write_text(json.dumps({**documents, "another": documents[name]}), encoding="utf-8")
+    missing = predictions("--against", before)
+    assert (missing.returncode, missing.stdout) == (1, "the documents are not the same: another\n")
