@@ -3,6 +3,7 @@
 Consecutive subtitles of one speaker are one turn, so that a sentence may run through several of them. A sentence
 keeps the time at which its first subtitle appears and its last disappears (attributes ``from`` and ``to``). Mark-up,
 sounds (``[door slams]``, ``(sighs)``) and songs (``♪ … ♪``) are left out, and so is what captions that scroll repeat.
+Before a colon stands a speaker where most subtitles begin so; else what is in capitals or comes more than once.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from incoref.corpora._json import spoken
-from incoref.corpora.transcripts import label_of
+from incoref.corpora.transcripts import FORM, label_of
 from incoref.corpora.turns import Conversation, Spoken, joined, stem
 from incoref.errors import FormatError
 
@@ -24,14 +25,23 @@ _TIMING = re.compile(rf"\s*({_TIME})\s*-->\s*({_TIME})(?:\s.*)?")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}|\{[a-zA-Z]:[^{}]*\}")
 _DASH = re.compile(r"\s*(?:-|–|—|>>+)\s*(?=\S)")
+_SHARE = 0.8
+"""This share of the subtitles begins with names where each says who speaks."""
 _NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION", "X-TIMESTAMP-MAP")
 _SCROLLS = re.compile(r"<(?:\d{1,3}:)?\d{2}:\d{2}\.\d{3}><c")
 
 _SOUND = re.compile(r"\[[^\[\]]*\](?!\s*:)")
 _SOUND_IN_ROUND_BRACKETS = re.compile(
-    r"^([^\S\n]*(?:(?:-|–|—|>>+)[^\S\n]*)?)(?:\([^()]*\)[^\S\n]*$|\((?:[a-z][^()]*|[^()a-z]*)\)(?!\s*:))|(?<=[.!?…])\s+\([a-z][^()]*\)",
+    r"^([^\S\n]*(?:(?:-|–|—|>>+)[^\S\n]*)?)(?:\([^()]*\)[^\S\n]*$|\((?:[a-z][^()]*|[^()a-z]*)\)(?!\s*:))"
+    r"|(?<=[.!?…])\s+\((?:[a-z][^()]*|[^()a-z]*[A-Z]{2}[^()a-z]*)\)",
     re.MULTILINE,
 )
+_SOUND_IN_A_SENTENCE = re.compile(
+    r"\s*\((?:[a-z]+ ){0,2}[a-z]{2,}(?:[^s\W]s|ing)(?: [a-z]+ly)?\)"
+    r"|\s*\((?:[A-Z']+ )*[A-Z']{2,}(?:S|ING)(?: [A-Z]+LY)?\)"
+)
+"""What somebody does, ``(laughs softly)``; other words in brackets may be said."""
+_IN_BRACKETS = re.compile(r"(\s*(?:(?:-|–|—|>>+)\s*)?)(?:\[([^\[\]]+)\]|\(([^()]+)\))\s+(?=\S)")
 _SONG = re.compile(r"[♪♫♬♩][^♪♫♬♩]*(?:[♪♫♬♩]+|\Z)|^[^\S\n]*#\s[^#]*#[^\S\n]*$", re.MULTILINE)
 
 
@@ -44,7 +54,8 @@ class _Cue(NamedTuple):
 def speech_in(text: str) -> str:
     """A subtitle without what is heard but not said: sounds in brackets, songs between notes."""
     text = _SOUND.sub(" ", _SONG.sub(" ", text))
-    return _SOUND_IN_ROUND_BRACKETS.sub(lambda found: found[1] or "", text)
+    text = _SOUND_IN_ROUND_BRACKETS.sub(lambda found: found[1] or "", text)
+    return _SOUND_IN_A_SENTENCE.sub("", text)
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
@@ -52,19 +63,31 @@ def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
     cues = list(_cues(text, path))
     if _SCROLLS.search(text):
         cues = list(_shown_once(cues))
-    names = _names(line for cue in cues for line in _lines(cue))
+    names = _names([lines for lines in map(_lines, cues) if lines])
     yield from spoken([(stem(path), joined(_pieces(cues, names)))], path)
 
 
 def _pieces(cues: Iterable[_Cue], names: set[str]) -> Iterator[Spoken]:
     for cue in cues:
-        for speaker, said, starts_turn in _spoken(_lines(cue), names):
+        for speaker, said, starts_turn in _spoken(_lines(_with_colons(cue, names)), names):
             yield Spoken(said, speaker, cue.appears, cue.disappears, starts_turn)
 
 
 def _lines(cue: _Cue) -> list[str]:
     """The lines of a subtitle that say something; a sound may go over two of them."""
     return [line for line in speech_in("\n".join(cue.lines)).split("\n") if line.strip()]
+
+
+def _with_colons(cue: _Cue, names: set[str]) -> _Cue:
+    """The subtitle with ``Ann:`` for ``[ANN]``, which is no sound where Ann is known to speak."""
+    known = {name.lower(): name for name in names}
+
+    def named(line: str) -> str:
+        found = _IN_BRACKETS.match(line)
+        name = known.get((found[2] or found[3]).strip().lower()) if found else None
+        return f"{found[1]}{name}: {line[found.end() :]}" if found and name else line
+
+    return cue._replace(lines=[named(line) for line in cue.lines])
 
 
 def _shown_once(cues: Iterable[_Cue]) -> Iterator[_Cue]:
@@ -118,9 +141,15 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
             block = []
 
 
-def _names(lines: Iterable[str]) -> set[str]:
-    """Which words before a colon are names: those in capitals, or capitalised and there more than once."""
-    labels = Counter(label[0] for label in map(_labelled, lines) if label is not None and label[1])
+def _names(cues: Sequence[list[str]]) -> set[str]:
+    """Which words before a colon are names, from the lines of subtitles."""
+    beginnings = Counter(
+        label[0] for label in (_labelled(lines[0]) for lines in cues) if label is not None and label[1]
+    )
+    often = 1 < beginnings.total() >= _SHARE * len(cues)
+    if often and (beginnings.total() <= FORM or max(beginnings.values()) > 1):
+        return set(beginnings)
+    labels = Counter(label[0] for lines in cues for label in map(_labelled, lines) if label is not None and label[1])
     return {name for name, count in labels.items() if name.isupper() or (count > 1 and name[0].isupper())}
 
 

@@ -28,7 +28,7 @@ _CHAT = re.compile(r"\s*<[@+%~&]?([^<>:\s]{1,40})>\s+(.*)")
 
 _SHARE = 0.6
 """This share of the lines, or paragraphs, of a transcript begins with names; others run on."""
-_FORM = 3
+FORM = 3
 """More lines than this with names of which none comes twice are a form or a list."""
 _NOT_NAMES = frozenset(
     "agenda attendees attending bcc cc date duration edit example fixme from hint host http https important location "
@@ -72,7 +72,7 @@ def fits(lines: list[str]) -> bool:
     labels = [label_of(line) for line in full]
     names = Counter(label[0] for label in labels if label is not None and not _is_heading(label[0]))
     labelled = names.total()
-    if labelled == 0 or (labelled > _FORM and max(names.values()) == 1):
+    if labelled == 0 or (labelled > FORM and max(names.values()) == 1):
         return False
     if len(full) == 1:
         return all(word[0].isupper() for word in next(iter(names)).split())
