@@ -1,7 +1,8 @@
 """Chats exported from WhatsApp, on Android and on iOS. Reading only.
 
-A message may have several lines. What WhatsApp itself tells (who joined, who changed the subject), and what stands
-for pictures, calls and deleted messages, is not speech.
+The language of the phone decides how dates look and how WhatsApp's own words read. A message may have several lines.
+What WhatsApp itself tells (who joined, who changed the subject), and what stands for pictures, calls and deleted
+messages, is not speech.
 """
 
 from __future__ import annotations
@@ -22,24 +23,38 @@ _OWN = "\u200e"
 _ISOLATED = re.compile("[\u2068\u2069]")
 """Marks around names that are mentioned."""
 
-_DATE = r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\.?)"
-_CLOCK = r"(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \u202f\u00a0]?[AaPp]\.?[ \u202f\u00a0]?[Mm]\.?)?)"
+_DATE = r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
+_SHORT_CLOCK = r"\d{1,2}[:.]\d{2}"
+_HALF_OF_DAY = r"(?:[ \u202f\u00a0]?[AaPp]\.?[ \u202f\u00a0]?[Mm]\.?)?"
+_CLOCK = rf"{_SHORT_CLOCK}(?:[:.]\d{{2}})?{_HALF_OF_DAY}"
+_BETWEEN = r",? (?:(?:a las|à|alle|as|às|at|kl\.?|klo|om|um) )?"
 _HEAD = re.compile(
-    rf"[{_MARKS}]*(?:\[(?P<ios>{_DATE}, {_CLOCK})\] |(?P<android>{_DATE},? {_CLOCK}) - )(?P<rest>.*)", re.DOTALL
+    rf"[{_MARKS}]*(?:\[(?P<ios>{_DATE}(?:, {_CLOCK}|{_BETWEEN}{_SHORT_CLOCK}[:.]\d{{2}}{_HALF_OF_DAY}))\] "
+    rf"|(?P<android>{_DATE}{_BETWEEN}{_CLOCK}) - )(?P<rest>.*)",
+    re.DOTALL,
 )
-_NAME = re.compile(r"(?P<name>[^:\n“”\"]{1,60}?): ?(?P<text>.*)", re.DOTALL)
+_NAME = re.compile(r"(?P<name>[^:\n“”„«»\"]{1,60}?): ?(?P<text>.*)", re.DOTALL)
 _PLACEHOLDER = re.compile(
-    r"<.*omitted>|(?:image|video|audio|sticker|document|GIF|contact card|video note) omitted|"
-    r"<attached: .*>|[^\n]*\(file attached\)|"
-    r"(?:this message was deleted|you deleted this message)(?: by admin [^\n]*)?\.?|null|"
+    # On Android, in any language: <Media omitted>.
+    r"<[^<>\n]*>|(?:image|video|audio|sticker|document|GIF|contact card|video note) omitted|null|"
+    rf"[^\n]* • {_OWN}[^\n]*|"
     r"(?:missed|silenced) (?:group )?(?:voice|video) call[^\n]*|(?:voice|video) call[,.][^\n]*|"
     r"location: https?://\S+|live location shared|waiting for this message[^\n]*|"
-    r"messages and calls are end-to-end encrypted[^\n]*",
+    r"messages and calls are end-to-end encrypted[^\n]*|"
+    r"(?:this message was deleted|you deleted this message)(?: by admin [^\n]*)?\.?|"
+    r"(?:diese nachricht wurde gelöscht|du hast diese nachricht gelöscht|se eliminó este mensaje|"
+    r"eliminaste este mensaje|ce message a été supprimé|vous avez supprimé ce message|"
+    r"questo messaggio è stato eliminato|hai eliminato questo messaggio|mensagem apagada|esta mensagem foi apagada|"
+    r"você apagou esta mensagem|dit bericht is verwijderd|(?:je|u) hebt dit bericht verwijderd)\.?",
     re.IGNORECASE,
 )
-_ATTACHED = re.compile(
-    rf"^[{_MARKS}]*(?:<attached: [^\n]*>|[^\n]*\(file attached\))\n|<this message was edited>", re.IGNORECASE
+_FILE = (
+    r"[^\n]*\((?:file attached|datei angehängt|archivo adjunto|fichier joint|file allegato|arquivo anexado|"
+    r"bestand bijgevoegd)\)"
 )
+_ATTACHED = re.compile(rf"^[{_MARKS}]*(?:<attached: [^\n]*>|{_FILE})(?:\n|$)", re.IGNORECASE)
+_ADDED = re.compile(rf"(?:\s{{0,2}}{_OWN}(?:<[^<>\n]*>|[^{_OWN}\n.!?]{{1,60}})|\s{{0,2}}<\w+(?: \w+){{1,5}}\.?>)+$")
+"""What WhatsApp adds at the end of a message: a picture, that it was edited."""
 
 
 def fits(text: str) -> bool:
@@ -68,7 +83,7 @@ def _turns(text: str) -> Iterator[Turn]:
         said = _ATTACHED.sub("", found["text"]).strip()
         if not said.startswith(_OWN) and not _PLACEHOLDER.fullmatch(said):
             name = found["name"].strip(_MARKS + " ~\u202f\u00a0")
-            yield Turn(_ISOLATED.sub("", said).strip(_MARKS), name, (("time", time),))
+            yield Turn(_ISOLATED.sub("", _ADDED.sub("", said)).strip(_MARKS + " \n"), name, (("time", time),))
 
 
 def _messages(text: str) -> Iterator[tuple[str, str]]:

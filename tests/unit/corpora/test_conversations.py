@@ -125,6 +125,12 @@ def test_other_texts_are_no_transcripts(text: str) -> None:
         "[03.05.26, 10:01:0{n}] {name}: ",
         "[5/3/26, 10:01:0{n}" + NARROW + "AM] {name}: ",
         MARK + "[03/05/2026, 10:01:0{n}] ~" + NARROW + "{name}: ",
+        "[03/05/2026 10:01:0{n}] {name}: ",
+        "[2026-05-03 10:01:0{n}] {name}: ",
+        "3/5/26, 10:0{n}" + NARROW + "a." + NARROW + "m. - {name}: ",
+        "3.5.2026 klo 10.0{n} - {name}: ",
+        "2026. 05. 03. 10:0{n} - {name}: ",
+        "03/05/2026 à 10:0{n} - {name}: ",
     ],
 )
 def test_whatsapp(head: str) -> None:
@@ -152,6 +158,10 @@ def test_what_whatsapp_itself_says_is_not_speech() -> None:
         "03/05/2026, 10:01 - Ann: This message was deleted\n"
         "03/05/2026, 10:02 - Ann: IMG-2.jpg (file attached)\nHis new car.\n"
         "03/05/2026, 10:03 - Ben: He left. <This message was edited>\n"
+        "03/05/2026, 10:04 - Ben: <Medien ausgeschlossen>\n"
+        "03/05/2026, 10:04 - Ben: IMG-20260503-WA0003.jpg (archivo adjunto)\n"
+        "03/05/2026, 10:04 - Ben: Ce message a été supprimé\n"
+        "03/05/2026, 10:04 - Ann a changé le sujet de « Trip » en « Trip : Rome »\n"
     )
     assert said(android, "whatsapp") == [("Ann", "His new car."), ("Ben", "He left.")]
     ios = (
@@ -160,8 +170,17 @@ def test_what_whatsapp_itself_says_is_not_speech() -> None:
         f"{MARK}[03/05/2026, 10:00:00] Ann: {MARK}image omitted\n"
         f"{MARK}[03/05/2026, 10:01:00] Ann: {MARK}<attached: 00000012-PHOTO-2026-05-03.jpg>\n"
         "[03/05/2026, 10:03:00] Ben: Ask @\u2068Ann Kern\u2069. He left.\n"
+        f"{MARK}[03/05/2026, 10:04:00] Ann: I do. {MARK}<attached: 00000013-PHOTO-2026-05-03.jpg>\n"
+        f"[03/05/2026, 10:05:00] Ann: Look. {MARK}<This message was edited>\n"
+        f"{MARK}[03/05/2026, 10:06:00] Ann: plan.pdf • {MARK}3 pages {MARK}document omitted\n"
+        f"{MARK}[03/05/2026, 10:07:00] Ann: {MARK}Bild weggelassen\n"
     )
-    assert said(ios, "whatsapp") == [("Ben", "Ask @Ann Kern."), ("Ben", "He left.")]
+    assert said(ios, "whatsapp") == [
+        ("Ben", "Ask @Ann Kern."),
+        ("Ben", "He left."),
+        ("Ann", "I do."),
+        ("Ann", "Look."),
+    ]
 
 
 # Slack and Discord
