@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -34,11 +35,21 @@ _WROTE = re.compile(
     r"(?P<name>[^<>()\n]{1,80}?)?\s*(?:[<(]\s*(?P<address>[^<>()\s]+@[^<>()\s]+)[>)])?\s*(?:wrote|writes|said):",
     re.DOTALL,
 )
+_WROTE_ELSEWHERE = re.compile(
+    r"(?=.*(?:schrieb|schreef|a écrit|escribió|ha scritto|escreveu))"
+    r"(?:(?:Am|Le|El|Il giorno|Em|Op)\b.*\d{1,2}:\d{2}(?::\d{2})?,?\s+)"
+    r"(?:(?:schrieb|schreef)\s+)?(?P<name>[^<>()\n]{1,80}?)?\s*(?:[<(]\s*(?P<address>[^<>()\s]+@[^<>()\s]+)[>)])?\s*"
+    r"(?:a écrit|escribió|ha scritto|escreveu|schreef)?\s?:",
+    re.DOTALL,
+)
+"""The same as programs in German, French, Spanish, Italian, Portuguese and Dutch write it."""
+_FOOTER = re.compile(r"(?:Sent from my [^\n.]{1,40}|Get Outlook for (?:iOS|Android)(?:\s*<\S+>)?)\.?")
 _BANNER = re.compile(r"(?:-{2,}\s*(?:Original|Forwarded) [Mm]essage\s*-{2,}|_{10,}|Begin forwarded message:)\s*")
 _FROM_HEADER = re.compile(r"\*?From:\*?\s*(.+)")
 _OTHER_HEADER = re.compile(r"\*?(?:Sent|Date|To|Cc|Subject|Reply-To):\*?(?:\s|$)")
 _DEEPEST = 30
 """Quotations in quotations; what is deeper is one text."""
+_LINES_OF_ATTRIBUTION = 3
 _LONGEST_ATTRIBUTION = 500
 _BLOCK_TAGS = frozenset({"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "blockquote", "table", "ul", "ol"})
 _SILENT_TAGS = frozenset({"script", "style", "head", "title"})
@@ -171,7 +182,7 @@ def _lines(message: EmailMessage) -> list[str]:
         part = message.get_body(("plain", "html"))
         if part is None:
             return []
-        content = cast(EmailMessage, part).get_content()
+        content = _content(cast(EmailMessage, part))
     except (LookupError, ValueError, KeyError, AttributeError, TypeError):  # an encoding that nobody knows
         payload = message.get_payload(decode=True)
         content = payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
@@ -182,6 +193,15 @@ def _lines(message: EmailMessage) -> list[str]:
     elif part.get_param("format") == "flowed":
         text = re.sub(r"(?m)(?<!--) \n(?=[^>\s])", " ", text)
     return text.split("\n")
+
+
+def _content(part: EmailMessage) -> object:
+    """What a part says, which is in UTF-8 if it doesn't say in what and can be."""
+    payload = part.get_payload(decode=True)
+    if part.get_content_charset() is None and isinstance(payload, bytes):
+        with suppress(UnicodeDecodeError):
+            return payload.decode("utf-8")
+    return part.get_content()
 
 
 def _without_tags(text: str) -> str:
@@ -252,7 +272,9 @@ def _pieces(lines: list[str], author: str | None) -> list[_Said]:
         line = lines[at]
         if line.rstrip("\n") in ("-- ", "--"):
             # A signature ends the message, unless something is quoted below it.
-            at = next((n for n in range(at, len(lines)) if _begins_quote(lines, n)), len(lines))
+            below = next((n for n in range(at, len(lines)) if _begins_quote(lines, n)), len(lines))
+            own += _attribution(lines[at + 1 : below])
+            at = below
             continue
         forwarded = _headers_at(lines, at)
         if forwarded is not None:
@@ -266,10 +288,14 @@ def _pieces(lines: list[str], author: str | None) -> list[_Said]:
                 end += 1
             name = _attributed(own)
             end_own()
-            pieces.append(_Said(name, quote=tuple(_QUOTED.sub("", row, count=1) for row in lines[at:end])))
+            quote = [_QUOTED.sub("", row, count=1) for row in lines[at:end]]
+            if name is None:
+                name, quote = _attributed_within(quote)
+            pieces.append(_Said(name, quote=tuple(quote)))
             at = end
             continue
-        own.append(line)
+        if not _FOOTER.fullmatch(line.strip()):
+            own.append(line)
         at += 1
     end_own()
     return pieces
@@ -301,13 +327,30 @@ def _headers_at(lines: list[str], at: int) -> tuple[str | None, int] | None:
     return _name_of(found[1].replace("*", "").replace("[mailto:", "<").replace("]", ">")), start
 
 
+def _attribution(lines: list[str]) -> list[str]:
+    """The lines at the end that say who is quoted below them."""
+    rest = list(lines)
+    return lines[len(rest) :] if _attributed(rest) is not None else []
+
+
+def _attributed_within(quote: list[str]) -> tuple[str | None, list[str]]:
+    """The same where this is the beginning of the quotation, as telephones have it; and the rest of the quotation."""
+    start = next((at for at, line in enumerate(quote) if line.strip()), len(quote))
+    for end in range(start + 1, min(start + _LINES_OF_ATTRIBUTION, len(quote)) + 1):
+        opening = quote[start:end]
+        name = _attributed(opening)
+        if name is not None and not opening:
+            return name, quote[end:]
+    return None, quote
+
+
 def _attributed(own: list[str]) -> str | None:
     """Who is quoted, by the line above the quotation, ``On …, Ann wrote:``, which is taken away."""
     while own and not own[-1].strip():
         own.pop()
-    for length in (1, 2, 3):
+    for length in range(1, _LINES_OF_ATTRIBUTION + 1):
         line = " ".join(row.strip() for row in own[-length:])[: _LONGEST_ATTRIBUTION + 1]
-        found = _WROTE.fullmatch(line)
+        found = _WROTE.fullmatch(line) or _WROTE_ELSEWHERE.fullmatch(line)
         if len(own) < length or not line or not own[-length].strip():
             return None
         if len(line) > _LONGEST_ATTRIBUTION:

@@ -425,6 +425,10 @@ HEADERS = (
         "On 3 May 2026, at 10:01, Ann Kern <ann@x.example> wrote:\n>\n> Where is he?\n",
         "On Sun, 3 May 2026 10:01:00 +0000\nAnn Kern <ann@x.example> wrote:\n> Where is he?\n",
         "Ann Kern wrote:\n> Where is he?\n",
+        "Sent from my iPhone\n\n> On 3 May 2026, at 10:01, Ann Kern <ann@x.example> wrote:\n>\n> Where is he?\n",
+        "-- \nBen Ortiz\nHarbour office\n\nOn Sun, May 3, 2026 at 10:01 AM Ann Kern wrote:\n\n> Where is he?\n",
+        "Am 03.05.2026 um 10:01 schrieb Ann Kern:\n> Where is he?\n",
+        "Le dim. 3 mai 2026 à 10:01, Ann Kern <ann@x.example> a écrit :\n> Where is he?\n",
         "-----Original Message-----\nFrom: Ann Kern <ann@x.example>\nSent: Sunday\nTo: Ben\n\nWhere is he?\n",
         "________________________________\nFrom: Ann Kern\nSent: Sunday\nTo: Ben\n\nWhere is he?\n",
     ],
@@ -436,6 +440,10 @@ def test_a_quoted_reply_is_its_authors(quote: str) -> None:
         ("Ben Ortiz", "He left."),
         ("Ben Ortiz", "I saw him."),
     ]
+
+
+def test_mail_that_does_not_say_how_it_is_encoded_is_in_utf8() -> None:
+    assert said(f"{HEADERS}\nHe left the café.\n", "mail") == [("Ben Ortiz", "He left the café.")]
 
 
 def test_answers_between_what_they_answer() -> None:
