@@ -17,7 +17,7 @@ from incoref.batch.answers import DEFAULT_FIELDS, FIELDS, Columns
 from incoref.batch.on_ray import on_ray
 from incoref.batch.processes import Task, in_processes, in_this_process
 from incoref.batch.shards import Record
-from incoref.batch.sources import Source, sources_of
+from incoref.batch.sources import STDIN, Source, sources_of
 from incoref.batch.work import Job
 from incoref.errors import IncorefError
 from incoref.options import SessionOptions
@@ -40,6 +40,14 @@ class Progress:
     seconds: float = 0.0
     skipped: int = 0
     """Documents that an earlier run had finished."""
+    skipped_share: float = 0.0
+    """How much of the input they are."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What the rest takes if it goes on as it has; None if nobody knows."""
+        done = 0.0 if self.share is None else self.share - self.skipped_share
+        return None if self.share is None or done <= 0 else self.seconds * (1 - self.share) / done
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +164,10 @@ class _Run:
     def tasks(self) -> Iterator[Task]:
         """The shards that are left to do."""
         store = self._job.shards
+        before, end = 0.0, 0.0
         for number, rows, reach in shards_of(self._sources, self._shard_rows):
             self.shards = number + 1
+            before, end = end, reach or 0.0
             record = store.record(number)
             if record is None or not store.part(number).exists():
                 self._reach[number] = reach
@@ -168,6 +178,7 @@ class _Run:
             self._resumed += record.documents
             self._words_before += record.words
             self._progress.skipped = self._resumed
+            self._progress.skipped_share += end - before
             self._count(record)
 
     def told(self, rows: int, words: int) -> None:
@@ -215,7 +226,7 @@ class _Run:
 
 def shards_of(sources: Sequence[Source], most: int) -> Iterator[tuple[int, list[Any], float | None]]:
     """The rows of the input in shards, each with its number and how far into the input it reaches."""
-    total = sum(source.size for source in sources) if all(source.size for source in sources) else 0
+    total = 0 if any(source.name == STDIN for source in sources) else sum(source.size for source in sources)
     number, rows, size, before, reached = 0, list[Any](), 0, 0, 0
     for source in sources:
         for raw in source.rows():

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 from incoref.corpora.files import write_file
@@ -58,7 +59,7 @@ class Shards:
             _lock(lock, self.folder)
             self._check(settings)
             for left in (*self.folder.glob(".part-*"), *self._progress.glob(".*")):
-                left.unlink()  # of a run that was killed
+                left.unlink(missing_ok=True)  # of a run that was killed
             yield lock
 
     def _check(self, settings: Mapping[str, Any]) -> None:
@@ -91,8 +92,11 @@ class Shards:
         write_file(self._record(number), [json.dumps(asdict(record), ensure_ascii=True) + "\n"])
 
     def unfinished(self, number: int) -> Path:
-        """Where a shard is written before it is complete."""
-        return self.folder / f".part-{number:05}{self._suffix}"
+        """Where a shard can be written before it is complete.
+
+        Every time somewhere else: a worker may live a little longer than its run and write what the next run writes.
+        """
+        return self.folder / f".part-{number:05}-{token_hex(8)}{self._suffix}"
 
     def write_errors(self) -> None:
         """Gather the errors of all finished shards, in the order of their rows."""

@@ -46,7 +46,7 @@ class Source:
 
     name: str
     size: int
-    """In bytes, of a table in rows; 0 where nobody knows."""
+    """In bytes, of a table in rows; 0 of standard input."""
 
     @property
     def kind(self) -> str:

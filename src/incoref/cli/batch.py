@@ -166,7 +166,7 @@ def _bar() -> Iterator[Callable[[Progress], None] | None]:
         if not bar.live.is_started:  # not before: it has a thread, and worker processes are forked
             bar.start()
         seconds, share = max(progress.seconds, 1e-9), progress.share
-        left = "" if not share else f", {_minutes(seconds * (1 - share) / share)} left"
+        left = "" if progress.seconds_left is None else f", {_minutes(progress.seconds_left)} left"
         bar.update(
             task,
             total=1.0 if share is not None else None,

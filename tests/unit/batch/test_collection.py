@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,31 @@ def test_progress_ends_at_the_whole(rule_resolver: Resolver, lines: Path, tmp_pa
     shares = [share for _, share in heard if share is not None]
     assert shares == sorted(shares)
     assert heard[-1] == (25, 1.0)
+
+
+def test_an_empty_file_does_not_hide_how_far_a_run_is(rule_resolver: Resolver, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name, text in (("a.txt", TEXT), ("b.txt", ""), ("c.txt", TEXT)):
+        (folder / name).write_text(text)
+    shares: list[float | None] = []
+    run(folder, tmp_path / "out", model=rule_resolver, shard_rows=1, tell=lambda told: shares.append(told.share))
+    assert shares[-1] == 1.0
+    assert 0.5 in shares
+
+
+def test_time_left_follows_from_what_this_run_has_done(rule_resolver: Resolver, lines: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(lines, out, model=rule_resolver, shard_rows=5)
+    for number in (3, 4):
+        (out / f"part-{number:05}.jsonl").unlink()
+    heard: list[Progress] = []
+    run(lines, out, model=rule_resolver, shard_rows=5, tell=lambda told: heard.append(replace(told)))
+    halfway = next(told for told in heard if told.share is not None and 0.7 < told.share < 1)
+    assert 0.5 < halfway.skipped_share < 0.7
+    # A fifth of the input is done in this run, and a fifth is left.
+    assert halfway.seconds_left == pytest.approx(halfway.seconds, rel=0.5)
+    assert heard[-1].seconds_left == 0
 
 
 @pytest.mark.parametrize(

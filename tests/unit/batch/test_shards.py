@@ -14,8 +14,9 @@ SETTINGS = {"inputs": ["a"], "shard_rows": 10}
 
 
 def finish(shards: Shards, number: int, *errors: str) -> None:
-    shards.unfinished(number).write_text(f"{number}\n")
-    shards.finish(number, shards.unfinished(number), Record(1, 1, 2, 3, tuple({"reason": error} for error in errors)))
+    unfinished = shards.unfinished(number)
+    unfinished.write_text(f"{number}\n")
+    shards.finish(number, unfinished, Record(1, 1, 2, 3, tuple({"reason": error} for error in errors)))
 
 
 def test_a_shard_is_known_once_it_is_whole(tmp_path: Path) -> None:
@@ -26,9 +27,10 @@ def test_a_shard_is_known_once_it_is_whole(tmp_path: Path) -> None:
         finish(shards, 0, "odd")
         assert shards.record(0) == Record(1, 1, 2, 3, ({"reason": "odd"},))
         assert shards.part(0).read_text() == "0\n"
-        shards.unfinished(1).write_text("half of i")
+        unfinished = shards.unfinished(1)
+        unfinished.write_text("half of i")
     with shards.claimed(SETTINGS):
-        assert not shards.unfinished(1).exists()
+        assert not unfinished.exists()
         finish(shards, 2)
         finish(shards, 1, "b", "c")
         shards.write_errors()
@@ -63,6 +65,21 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(IncorefError, match="another run is writing here"), shards.claimed(SETTINGS):
             pass
         assert shards.record(0) is None
+
+
+def test_a_worker_that_outlives_its_run_does_not_publish_what_the_next_run_has_not_finished(tmp_path: Path) -> None:
+    shards = Shards(tmp_path, ".jsonl")
+    with shards.claimed(SETTINGS):
+        left_behind = shards.unfinished(0)
+        left_behind.write_text("0\n")
+    with shards.claimed(SETTINGS):
+        shards.unfinished(0).write_text("half of i")
+        with pytest.raises(FileNotFoundError):
+            shards.finish(0, left_behind, Record(1, 1, 2, 3))
+        assert shards.record(0) is None
+        assert not shards.part(0).exists()
+        finish(shards, 0)
+    assert shards.part(0).read_text() == "0\n"
 
 
 def test_an_input_that_has_become_shorter_is_noticed(tmp_path: Path) -> None:
