@@ -16,11 +16,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from incoref.model.features.mentions import PRONOUNS
-
 import incoref
 from incoref import corpora
 from incoref.session.resolved_text import REPLACED
+from incoref.text.english import PRONOUNS
 
 DETERMINERS = frozenset("a an the this that these those".split())
 

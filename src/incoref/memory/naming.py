@@ -7,6 +7,7 @@ be read with the name. Knows no session: the document may come from anywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -46,6 +47,8 @@ _AFTER_ANYONE = frozenset(
 _SHORTENED = {"'ll": " will", "’ll": " will", "'d": " would", "’d": " would"}
 _DEFINITE = frozenset("the this that these those".split())
 _CLITICS = ("'s", "’s", "'", "’")
+_CODE = re.compile(r"^[ \t>]*(```+|~~~+).*?(?:^[ \t>]*\1|\Z)|`[^`\n]+`", re.DOTALL | re.MULTILINE)
+"""What Markdown marks as code: between fences, up to the end of the text if the last one is missing, or backticks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ def standing_alone(
     end = start + len(original)
     longest = longest_mentions(document)
     sure = _confidences(document)
+    code = [match.span() for match in _CODE.finditer(document.text)]
     named: set[str] = set()
     edits: list[Edit] = []
     decisions: list[NameDecision] = []
@@ -111,6 +115,8 @@ def standing_alone(
             continue
         confidence = sure[item.mention.start, item.mention.end]
         reason = _objection(item, confidence, named, options)
+        if any(first <= item.mention.start < past for first, past in code):
+            reason = "code"
         if not reason:
             edit = _edit(document, item, longest, options.style)
             if edit is None or (edits and edit.start < edits[-1].end + start):
@@ -230,7 +236,8 @@ def _edit(document: Document, item: _Candidate, longest: dict[int, int], style: 
         possessive = mention.text.lower() in _SPEAKERS_POSSESSIVE
         if style == "inline":
             return _speaker_by_name(document, mention, name, possessive)
-    return Edit(mention.end, mention.end, f" [{in_the_form_of('he', name, possessive)}]")
+    pronoun = mention.text.lower() if item.kind == "pronoun" else "he"
+    return Edit(mention.end, mention.end, f" [{in_the_form_of(pronoun, name, possessive)}]")
 
 
 def _speaker_by_name(document: Document, mention: Mention, name: str, possessive: bool) -> Edit | None:
@@ -284,8 +291,10 @@ def _without_clitic(words: Sequence[str]) -> list[str]:
 
 
 def _is_part(words: Sequence[str], name: Sequence[str]) -> bool:
-    """Whether the words are some of those of a longer proper name: "Kern" of "Anna Kern"."""
-    return bool(words) and len(words) < len(name) and set(words) < set(name) and is_proper(name) and is_proper(words)
+    """Whether the words are a stretch of one's longer name: "Kern" of "Anna Kern", but not of "Anna and Tom Kern"."""
+    if "and" in name or not 0 < len(words) < len(name) or not is_proper(name) or not is_proper(words):
+        return False
+    return any([*words] == [*name[at : at + len(words)]] for at in range(len(name)))
 
 
 def _can_be_longer(document: Document, mention: Mention) -> bool:

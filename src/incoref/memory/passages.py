@@ -34,7 +34,7 @@ class NameDecision:
     """How sure it is that the entity is meant: of a pronoun, the product of its links back to the latest name."""
     named: bool
     reason: str
-    """``named``, or why not: ``already named``, ``unsure``, ``no name``, ``grammar`` or ``quotation``."""
+    """``named``, or why not: ``already named``, ``unsure``, ``no name``, ``grammar``, ``quotation`` or ``code``."""
 
     def to_json(self) -> dict[str, Any]:
         return {field: getattr(self, field) for field in self.__slots__}

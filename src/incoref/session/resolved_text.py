@@ -22,7 +22,31 @@ _PLURAL = frozenset("they them their theirs".split())
 REPLACED = frozenset("he him she her it they them".split()) | _POSSESSIVE
 _CLITICS = {"re": " are", "ve": " have", "ll": " will", "s": " is", "d": " would"}
 _OF_HAVE = {" is": " has", " would": " had"}
-_AFTER_HAVE = frozenset("been become better come done got gotten gone had known made said seen taken".split())
+_AFTER_HAVE = frozenset("been become better come got gotten gone grown had risen".split())
+"""Participles that follow "has" and hardly ever "is"; and "better", of "had better"."""
+_PARTICIPLES = frozenset(
+    "beaten begun bitten blown born bought broken brought built caught chosen done drawn driven drunk eaten fallen "
+    "fed felt flown forgotten fought found frozen given heard held hidden kept known laid led left lent lost made "
+    "meant met paid ridden rung said seen sent shaken shot shown slept sold sought spent spoken stolen stood struck "
+    "stuck sung sunk swept sworn swum taken taught thought thrown told torn understood woken won worn wound "
+    "written".split()
+)
+"""Participles that are no infinitives, irregular ones: "she'd sold" is "had", "she's sold" is "has" or "is"."""
+_LIKE_INFINITIVES = frozenset(
+    "beat become bet burst cast come cost cut hit hurt let put quit read run set shut split spread".split()
+)
+"""Participles that are infinitives, too: "she'd put" is "had" or "would"."""
+_STATES = frozenset(
+    "ashamed based bored born called concerned convinced dedicated delighted devoted disappointed divorced engaged "
+    "excited exhausted interested involved known lost located married named needed pleased prepared retired "
+    "satisfied scared scheduled supposed surprised tired used worried".split()
+)
+"""Participles that follow "is" rather than "has"."""
+_OBJECTS = frozenset(
+    "a an the his her its their my your our him them it me us that this these those what how himself herself".split()
+)
+"""Words before which a participle governs an object, so that "has" is before it."""
+_ADVERBS = frozenset("almost already also always ever just long never not now often only since still then".split())
 _PERSONS = frozenset("he him his she her hers".split())
 _VAGUE = frozenset(
     "all another any anybody anyone anything both each eight either else everybody everyone everything few first "
@@ -108,6 +132,8 @@ def fits(document: Document, mention: Mention, name: Sequence[str], possessive: 
         return False
     if possessive and described and head_of(name) != len(name) - 1:  # "the dog of the king's"
         return False
+    if _clitic(document, mention) is None:
+        return False
     first, end = mention.tokens
     before = [token.text.lower() for token in document.tokens[max(0, first - 2) : first]]
     after = [token.text.lower() for token in document.tokens[end : end + 2]]
@@ -117,16 +143,37 @@ def fits(document: Document, mention: Mention, name: Sequence[str], possessive: 
     return not any(len(two) == 2 and two[0] in ("or", "/") and two[1] in REPLACED for two in alternatives)
 
 
-def _clitic(document: Document, mention: Mention) -> tuple[str | None, int]:
-    """What a verb that leans on the pronoun is after a name, and where it ends."""
-    following = document.tokens[mention.tokens[1] : mention.tokens[1] + 2]
+def _clitic(document: Document, mention: Mention) -> tuple[str, int] | None:
+    """What a verb that leans on the pronoun is after a name, and where it ends; None if it may be either of two."""
+    following = document.tokens[mention.tokens[1] : mention.tokens[1] + 5]
     if not following or following[0].start != mention.end or following[0].text[0] not in "'’":
-        return None, mention.end
+        return "", mention.end
     verb = _CLITICS.get(following[0].text[1:].lower())
-    then = following[-1].text.lower()
-    if then in _AFTER_HAVE or (verb == " would" and then.endswith("ed")):
-        verb = _OF_HAVE.get(verb or "", verb)
+    if verb is None:
+        return "", mention.end
+    if verb in _OF_HAVE:
+        words = [token.text.lower() for token in following[1:]]
+        while words and (words[0] in _ADVERBS or words[0].endswith("ly")):
+            del words[0]
+        have = _stands_for_have(verb, *(*words, "", "")[:2])
+        if have is None:
+            return None
+        verb = _OF_HAVE[verb] if have else verb
     return verb, following[0].end
+
+
+def _stands_for_have(verb: str, then: str, after: str) -> bool | None:
+    """Whether "'s" or "'d" before these words is a form of "have"; None if it may be."""
+    regular = then.endswith("ed") and then not in ("need", "feed", "speed", "succeed", "proceed", "exceed", "bleed")
+    if verb == " would":
+        if then in _LIKE_INFINITIVES:
+            return None
+        return then in _AFTER_HAVE or then in _PARTICIPLES or regular
+    if then in _AFTER_HAVE:
+        return True
+    if not (regular or then in _PARTICIPLES) or then in _STATES:
+        return False
+    return True if after in _OBJECTS else None
 
 
 def is_possessive(document: Document, mention: Mention, longest: Mapping[int, int]) -> bool:
@@ -151,9 +198,8 @@ def is_possessive(document: Document, mention: Mention, longest: Mapping[int, in
 
 def in_place_of(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> tuple[str, int]:
     """The name in the form that the pronoun has, with a verb that leans on it; and where what it replaces ends."""
-    clitic, end = _clitic(document, mention)
-    text = in_the_form_of(mention.text, " ".join(name), possessive)
-    return (text, mention.end) if clitic is None else (text + clitic, end)
+    verb, end = _clitic(document, mention) or ("", mention.end)
+    return in_the_form_of(mention.text, " ".join(name), possessive) + verb, end
 
 
 def in_the_form_of(pronoun: str, name: str, possessive: bool) -> str:

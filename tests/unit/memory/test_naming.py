@@ -25,6 +25,8 @@ NAMES: dict[str, str | None] = {
     "e": "Ben Weber, an engineer",
     "m": "my brother Tom",
     "p": "she",
+    "s": "the Smiths",
+    "k": "Anna Kern and Tom Kern",
 }
 
 
@@ -80,6 +82,11 @@ def named(marked: str, **options: Any) -> Passage:
         ('"[I|a] am tired," [she|a] said.', '"I am tired," Anna Kern said.'),
         ("[She|a|0.3] called [him|b].", "She called Ben."),
         ("[Anna Kern|a] left. [Ben|b] slept.", "Anna Kern left. Ben slept."),
+        ("[Kern|k] left. [Their|k] dog barked.", "Kern left. Anna Kern and Tom Kern's dog barked."),
+        ("Call `get([her|a])`. [She|a] left.", "Call `get(her)`. Anna Kern left."),
+        ("```python\nx = [he|b]\n```\n[He|b] left.", "```python\nx = he\n```\nBen left."),
+        ("~~~\n[he|b]\n```\n[he|b]", "~~~\nhe\n```\nhe"),
+        ("It is 5` long, [he|b] said.", "It is 5` long, Ben said."),
     ],
 )
 def test_names_are_put_in_with_care(marked: str, expected: str) -> None:
@@ -94,6 +101,7 @@ def test_names_are_put_in_with_care(marked: str, expected: str) -> None:
         ({"style": "brackets"}, "[She|a] took [her|a] car.", "She [Anna Kern] took her car."),
         ({"style": "brackets"}, "[Her|a] car broke.", "Her [Anna Kern's] car broke."),
         ({"style": "brackets"}, "[They|c] are late.", "They [Helio] are late."),
+        ({"style": "brackets"}, "[Their|s] house is old.", "Their [the Smiths'] house is old."),
         ({"style": "facts"}, "[She|a] met [him|b].", "(She = Anna Kern; him = Ben)\nShe met him."),
         ({"style": "facts"}, "Nobody came.", "Nobody came."),
         (
@@ -124,13 +132,14 @@ def test_options_say_what_is_named_and_how(options: dict[str, Any], marked: str,
 
 
 def test_every_decision_gives_its_reason() -> None:
-    passage = named("[She|a] met [him|b|0.3]. [She|a] knew [it|n]. [They|c] are late.")
+    passage = named("[She|a] met [him|b|0.3]. [She|a] knew [it|n]. [They|c] are late. `[He|b]`")
     assert [(choice.text, choice.name, choice.named, choice.reason) for choice in passage.decisions] == [
         ("She", "Anna Kern", True, "named"),
         ("him", "Ben", False, "unsure"),
         ("She", "Anna Kern", False, "already named"),
         ("it", None, False, "no name"),
         ("They", "Helio", False, "grammar"),
+        ("He", "Ben", False, "code"),
     ]
     assert passage.names == {"a": "Anna Kern"}
     for choice in passage.decisions:
