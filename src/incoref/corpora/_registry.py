@@ -107,7 +107,9 @@ FORMATS: dict[str, Format] = {
         ),
         Format("incoref", "incoref's own JSON lines, lossless", (".jsonl",), native.read, native.write),
         Format("gap", "GAP's TSV: one pronoun and two names in each text (reading)", (".tsv",), gap.read),
-        Format("brat", "brat stand-off: a directory of .txt and .ann files (writing)", (".ann",), write_files=brat.files),
+        Format(
+            "brat", "brat stand-off: a directory of .txt and .ann files (writing)", (".ann",), write_files=brat.files
+        ),
         Format("text", "plain text", (".txt",), plain.read, plain.write, one_a_file=True, annotated=False),
         _spoken(
             "text-jsonlines",

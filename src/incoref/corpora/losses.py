@@ -114,7 +114,7 @@ def _is_predicted(mention: Mention) -> bool:
 
 
 def is_space_joined(document: Document) -> bool:
-    """Whether words are separated by single spaces and sentences by line breaks, as formats without spacing assume."""
+    """Whether words are separated by single spaces and sentences by line breaks, as in formats without spacing."""
     at = 0
     for sentence in document.sentences:
         if sentence.start != at or (at and document.text[at - 1] != "\n"):

@@ -1,6 +1,6 @@
-"""The configuration of a training run: one type, read from TOML. Its field descriptions are the documentation.
+"""The configuration of a training run, read from TOML. The field descriptions are the documentation.
 
-Paths are relative to the current directory, not to the file that names them.
+Paths are relative to the current directory, not to the configuration file.
 """
 
 from __future__ import annotations
@@ -31,53 +31,54 @@ class _Section(BaseModel):
 
 
 class CorpusConfig(_Section):
-    """Documents to train on or to evaluate on."""
+    """A corpus to train or evaluate on."""
 
     path: Path = Field(description="A file or a folder.")
-    format: str | None = Field(None, description="The format; guessed from content when not given.")
+    format: str | None = Field(None, description="Format. Default: detected from content.")
     scheme: str = Field("ontonotes", description="Name of the annotation scheme.")
-    documents: Path | None = Field(None, description="A file that lists the ids of the documents to take.")
-    limit: int | None = Field(None, gt=0, description="Take at most N documents, spread over the corpus.")
-    genre: str | None = Field(None, description="Genre of all its documents; what the files say when not given.")
+    documents: Path | None = Field(None, description="A file that lists the ids of the documents to use.")
+    limit: int | None = Field(None, gt=0, description="Use at most N documents, spread evenly over the corpus.")
+    genre: str | None = Field(None, description="Genre of all documents. Default: as annotated in the files.")
     singletons_from: Path | None = Field(
         None,
-        description="Another annotation of the same texts, whose other mentions are added as singletons; "
-        "an empty text for none.",
+        description="Another annotation of the same texts; its additional mentions are added as singletons. An empty "
+        "string means none.",
     )
-    weight: float = Field(1.0, gt=0, description="Weight of this annotation among those of the same text.")
+    weight: float = Field(1.0, gt=0, description="Weight of this annotation relative to others of the same text.")
     chance: float = Field(
         1.0,
         gt=0,
         le=1,
-        description="How often this annotation of a text is learned from when the text is read; one of them "
-        "always is. Streaming.",
+        description="Probability that a visit to a text learns from this annotation; at least one is always used. "
+        "Streaming.",
     )
     partial: bool = Field(
         False,
-        description="Only some mentions are annotated, as in GAP: learn what the pronouns among them refer to, and "
-        "nothing else. Streaming.",
+        description="Only some mentions are annotated, as in GAP: learn only what the annotated pronouns refer to. "
+        "Streaming.",
     )
-    share: float = Field(1.0, gt=0, description="Visits a document gets in an epoch; below 1, some are left out.")
+    share: float = Field(1.0, gt=0, description="Visits per document and epoch; below 1, some documents are skipped.")
     dialogue_share: float | None = Field(
-        None, gt=0, description="The same for documents with several speakers; as the others when not given."
+        None, gt=0, description="The same for documents with several speakers. Default: the value of share."
     )
-    together: int = Field(
-        1, gt=0, description="N documents share an update: for short ones, each of which says little."
-    )
-    dialogues_only: bool = Field(False, description="Take only documents with several speakers.")
+    together: int = Field(1, gt=0, description="Documents per update; raise it for corpora of short documents.")
+    dialogues_only: bool = Field(False, description="Use only documents with several speakers.")
     apart: bool = Field(
-        False, description="Read on its own, also where another corpus has the same texts: as stretches, for example."
+        False,
+        description="Visit these texts separately even if another corpus contains them too.",
     )
-    longest: int | None = Field(None, gt=0, description="Read at most N tokens, a random stretch each time.")
-    name: str | None = Field(None, description="Name in reports; the path when not given.")
+    longest: int | None = Field(
+        None, gt=0, description="Read at most N tokens of a document, a random stretch on each visit."
+    )
+    name: str | None = Field(None, description="Name in reports. Default: the path.")
     drop_singletons: bool = Field(
-        False, description="Leave singletons out: of what is learned from, or, when evaluating, of both sides."
+        False, description="Drop singletons: from the training data or, in evaluation, from key and response."
     )
 
     @field_validator("singletons_from", mode="before")
     @classmethod
     def _none_if_empty(cls, given: Any) -> Any:
-        """So that a setting on the command line can take it away."""
+        """Lets a setting on the command line remove it."""
         return given or None
 
     @property
@@ -88,20 +89,20 @@ class CorpusConfig(_Section):
 class EncoderConfig(_Section):
     path: Path = Field(
         description="The pretrained encoder: a folder with config.json, model.safetensors and tokenizer.json, "
-        "a name in the local Hugging Face cache, or en, the shipped model's. Nothing is ever downloaded."
+        "a name in the local Hugging Face cache, or en for the shipped model's. Nothing is ever downloaded."
     )
     layers: int | None = Field(None, gt=0, description="Use only the first N layers. Not for the paper's model.")
-    window: int = Field(512, gt=2, description="Positions in a window. Streaming.")
+    window: int = Field(512, gt=2, description="Positions per window. Streaming.")
     tail: int = Field(
-        96, ge=0, description="Sub-words of the last window kept as context when a new one starts. Streaming."
+        96, ge=0, description="Sub-words of the previous window kept as context when a new one starts. Streaming."
     )
     cache: bool = Field(
-        False, description="Whether a block attends to those before it; else it is read alone. Streaming."
+        False, description="Let a block attend to earlier ones instead of encoding it alone. Streaming."
     )
 
     capitals: bool = Field(
         True,
-        description="Tell the encoder which words have capitals: for a vocabulary that knows none. "
+        description="Tell the encoder which words are capitalised, for encoders with an uncased vocabulary. "
         "Not for the paper's model.",
     )
 
@@ -109,7 +110,7 @@ class EncoderConfig(_Section):
         0.0,
         ge=0,
         lt=1,
-        description="With start: the share of this pretrained encoder in the weights that its encoder begins with. "
+        description="With start: share of the pretrained weights that is mixed into the encoder's initial weights. "
         "Streaming.",
     )
 
@@ -126,97 +127,97 @@ class HeadsConfig(_Section):
     action: int = Field(20, description="Size of an action's embedding.")
     feature: int = Field(20, description="Size of a feature's embedding.")
     detector_hidden: int = Field(
-        1000, description="Hidden layer of the action scorer; of a larger one in start, the best part is kept."
+        1000, description="Hidden size of the action scorer; if start's is larger, its strongest units are kept."
     )
     projection: int = Field(256, description="Size of a span's vector.")
     clusterer_hidden: int = Field(
-        192, description="Hidden layer of the cluster scorer; of a larger one in start, the best part is kept."
+        192, description="Hidden size of the cluster scorer; if start's is larger, its strongest units are kept."
     )
-    new_hidden: int = Field(64, description="Hidden layer of the score of a new entity.")
+    new_hidden: int = Field(64, description="Hidden size of the new-entity scorer.")
     dropout: float = Field(0.3, ge=0, lt=1, description="Dropout in both scorers.")
-    vector_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the words' vectors that come in.")
+    vector_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout on the incoming word vectors.")
     without: tuple[str, ...] = Field(
-        (), description="Features that say nothing, for ablations: width, genre, speaker, match, agreement …"
+        (), description="Features to disable, for ablations: width, genre, speaker, match, agreement …"
     )
 
 
 class TrainingConfig(_Section):
-    epochs: int = Field(6, gt=0, description="Times that the training data is gone through.")
-    encoder_rate: float = Field(1e-4, description="Highest learning rate of the encoder; with start, 1e-5.")
-    head_rate: float = Field(5e-4, description="Highest learning rate of everything else; with start, 5e-5.")
+    epochs: int = Field(6, gt=0, description="Passes over the training data.")
+    encoder_rate: float = Field(1e-4, description="Peak learning rate of the encoder; with start, 1e-5.")
+    head_rate: float = Field(5e-4, description="Peak learning rate of everything else; with start, 5e-5.")
     class_bias_rate: float = Field(
         1e-2,
-        description="Highest learning rate of what a feature's class adds to a pair's score; with start, 1e-3. "
+        description="Peak learning rate of the biases that feature classes add to a pair's score; with start, 1e-3. "
         "Streaming.",
     )
-    layer_decay: float = Field(1.0, gt=0, le=1, description="Each layer below the top learns so much slower.")
-    warmup: float = Field(0.1, ge=0, lt=1, description="Part of all steps in which the rates grow.")
+    layer_decay: float = Field(
+        1.0, gt=0, le=1, description="Factor by which the learning rate falls per layer below the top."
+    )
+    warmup: float = Field(0.1, ge=0, lt=1, description="Share of all updates in which the learning rates warm up.")
     head_warmup: float | None = Field(
-        None, ge=0, lt=1, description="The same for everything but the encoder; as the encoder's when not given."
+        None, ge=0, lt=1, description="The same for everything but the encoder. Default: the value of warmup."
     )
     weight_decay: float = Field(
-        0.01, ge=0, description="Of the encoder's matrices; nothing else, no bias and no LayerNorm decays."
+        0.01, ge=0, description="Weight decay of the encoder's matrices; biases, LayerNorm and the heads don't decay."
     )
     clip: float = Field(
         1.0,
         gt=0,
-        description="Largest norm of a gradient: encoder and rest apart (streaming: encoder, detector, clusterer).",
+        description="Maximum gradient norm, separate for encoder and rest (streaming: encoder, detector, clusterer).",
     )
-    freeze_encoder: bool = Field(False, description="Keep the whole encoder as it is. Not for the paper's model.")
-    freeze_embeddings: bool = Field(False, description="Keep the encoder's word embeddings as they are.")
+    freeze_encoder: bool = Field(False, description="Don't train the encoder. Not for the paper's model.")
+    freeze_embeddings: bool = Field(False, description="Don't train the encoder's word embeddings.")
     action_power: float = Field(
-        0.25, description="Action weights are inverse frequencies to this power; paper: 1. Streaming."
+        0.25, description="Actions are weighted by inverse frequency to this power; 1 in the paper. Streaming."
     )
-    type_loss: float = Field(0.2, ge=0, description="Weight of the entity types' loss. Streaming.")
-    genre_dropout: float = Field(0.5, ge=0, le=1, description="How often a text's genre is hidden. Streaming.")
+    type_loss: float = Field(0.2, ge=0, description="Weight of the entity-type loss. Streaming.")
+    genre_dropout: float = Field(0.5, ge=0, le=1, description="Probability of hiding a text's genre. Streaming.")
     k: tuple[int, ...] = Field(
-        (1,), min_length=1, description="Sentences in a block; one of these is drawn for each document. Streaming."
+        (1,), min_length=1, description="Sentences per block; one value is drawn for each document. Streaming."
     )
     capitals_dropout: float = Field(
-        0.1, ge=0, le=1, description="How often a text is read as if it had no capitals. Streaming."
+        0.1, ge=0, le=1, description="Probability of reading a text as if it were all lower case. Streaming."
     )
     masked: float = Field(
-        0.0, ge=0, lt=1, description="Share of the words that the encoder is not told, others each time. Streaming."
+        0.0, ge=0, lt=1, description="Share of words masked for the encoder, drawn anew on each visit. Streaming."
     )
     renamed: float = Field(
-        0.0, ge=0, le=1, description="How often the people of a text have names of those in others. Streaming."
+        0.0, ge=0, le=1, description="Probability of giving people in a text names from other texts. Streaming."
     )
     swapped: float = Field(
         0.0,
         ge=0,
         le=1,
-        description="How often men and women of a text change places, with other names. Streaming.",
+        description="Probability of swapping the genders in a text, with new names. Streaming.",
     )
     own_clusters: float = Field(
         0.0,
         ge=0,
         le=1,
-        description="How often the clusterer learns on clusters that it made itself, not on gold ones. Streaming.",
+        description="Probability that the clusterer trains on its own clusters instead of gold ones. Streaming.",
     )
     own_mentions: float = Field(
-        0.0, ge=0, le=1, description="How often it learns on the mentions that the model finds itself. Streaming."
+        0.0, ge=0, le=1, description="Probability that it trains on the model's own mentions. Streaming."
     )
-    own_from: int = Field(2, ge=1, description="First epoch in which it does either. Streaming.")
-    average: float = Field(0.0, ge=0, lt=1, description="Decay of a running average of the weights; 0 for none.")
+    own_from: int = Field(2, ge=1, description="First epoch for own_clusters and own_mentions. Streaming.")
+    average: float = Field(0.0, ge=0, lt=1, description="Decay of the running average of the weights; 0 disables it.")
     average_epochs: int = Field(
-        0, ge=0, description="At the end, also try the mean of the weights after N epochs; 0 for none."
+        0, ge=0, description="At the end, also try the mean of the weights after N epochs; 0 disables this."
     )
-    average_of: Literal["best", "last"] = Field("best", description="Which epochs those are.")
-    seed: int = Field(1, description="Of everything random: first weights, order, dropout, stretches.")
-    threads: int = Field(1, gt=0, description="Threads of PyTorch on the CPU.")
-    device: str = Field(
-        "auto", description="Where to compute: cpu, cuda, cuda:1 …; auto takes a CUDA GPU where there is one."
-    )
+    average_of: Literal["best", "last"] = Field("best", description="Which epochs average_epochs takes.")
+    seed: int = Field(1, description="Seed of everything random: initial weights, order, dropout, stretches.")
+    threads: int = Field(1, gt=0, description="PyTorch threads on a CPU.")
+    device: str = Field("auto", description="Device: cpu, cuda, cuda:1 …; auto uses a CUDA GPU if there is one.")
     bf16: bool = Field(
         False,
-        description="Compute in bfloat16 where it saves most: the encoder, and the default model's hidden layer of "
-        "pairs.",
+        description="Use bfloat16 where it saves most: in the encoder, and in the default model's hidden layer for "
+        "mention–entity pairs.",
     )
     recompute: bool = Field(
-        False, description="Gradient checkpointing: compute the encoder's inner values twice instead of keeping them."
+        False, description="Gradient checkpointing: recompute the encoder's activations instead of storing them."
     )
-    checkpoint_minutes: float = Field(5.0, gt=0, description="Minutes between checkpoints to resume from.")
-    tensorboard: bool = Field(False, description="Also log for TensorBoard, whose package must be installed.")
+    checkpoint_minutes: float = Field(5.0, gt=0, description="Minutes between checkpoints.")
+    tensorboard: bool = Field(False, description="Also log to TensorBoard; needs the package tensorboard.")
 
 
 _STREAMING_ONLY = {
@@ -238,26 +239,25 @@ _STREAMING_ONLY = {
     ),
 }
 _FOR_BASELINES = {"layers", "capitals", "freeze_encoder"}
-"""Those of them that the baselines have, too."""
+"""Settings of these that the baselines have too."""
 _RATES_WITH_START = {"encoder_rate": 1e-5, "head_rate": 5e-5, "class_bias_rate": 1e-3}
 _FREE_TO_CHANGE = {"threads", "device", "checkpoint_minutes", "tensorboard"}
-"""Settings of the training that a resumed run may have otherwise than before."""
+"""Training settings that may change when a run is resumed."""
 
 
 class Configuration(_Section):
-    """A whole training run."""
+    """The configuration of a training run."""
 
     kind: Literal["streaming", "paper", "c2f", "s2e", "icoref", "longdoc", "corefqa"] = Field(
         "streaming",
-        description="The default model (any BERT, block-causal), the paper's (XLNet with recurrence), or one of the "
-        "systems that the paper compares with (any BERT).",
+        description="The default model (a BERT or MPNet encoder), the paper's (XLNet with recurrence), or one of the "
+        "systems that the paper compares with (a BERT or MPNet encoder).",
     )
     encoder: EncoderConfig
     start: Path | None = Field(
         None,
-        description="A trained model to start from, instead of fresh weights around the encoder: a run's best/, "
-        "a model folder, or en, the shipped model; "
-        "the new model also knows its genres, schemes and types. Streaming.",
+        description="A trained model to start from: a run's best/, a model folder, or en for the shipped model. The "
+        "new model keeps its genres, schemes and types. Streaming.",
     )
     heads: HeadsConfig = HeadsConfig()
     paper: PaperConfig | None = Field(None, description="The paper's model: mode, setting, sizes.")
@@ -267,20 +267,20 @@ class Configuration(_Section):
     longdoc: LongdocConfig | None = Field(None, description="longdoc.")
     corefqa: CorefQAConfig | None = Field(None, description="CorefQA.")
     training: TrainingConfig = TrainingConfig()
-    types: tuple[str, ...] = Field((), description="Entity types to tell apart, as a second task. Streaming.")
+    types: tuple[str, ...] = Field((), description="Entity types to predict as a second task. Streaming.")
     train: tuple[CorpusConfig, ...] = Field(min_length=1)
     dev: tuple[CorpusConfig, ...] = Field(min_length=1)
 
     @field_validator("encoder", mode="before")
     @classmethod
     def _encoder_by_path(cls, given: Any) -> Any:
-        """``encoder = "path or name"`` is short for a section with this path."""
+        """Expand ``encoder = "path or name"`` to a section with this path."""
         return {"path": given} if isinstance(given, str | Path) else given
 
     @model_validator(mode="before")
     @classmethod
     def _adapts_gently(cls, given: Any) -> Any:
-        """A trained model is adapted at lower rates: at those for fresh weights, a few documents ruin it."""
+        """With ``start``, default to lower rates: at those for fresh weights, few documents ruin a trained model."""
         if isinstance(given, dict) and given.get("start") is not None and isinstance(given.get("training", {}), dict):
             return {**given, "training": {**_RATES_WITH_START, **given.get("training", {})}}
         return given

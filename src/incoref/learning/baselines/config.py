@@ -1,4 +1,4 @@
-"""Settings of the systems that the paper compares with; the defaults are their authors'."""
+"""Settings of the systems that the paper compares with. The defaults are those of their authors."""
 
 from __future__ import annotations
 
@@ -10,91 +10,91 @@ ONTONOTES_GENRES = ("bc", "bn", "mz", "nw", "pt", "tc", "wb")
 
 
 class BaselineConfig(BaseModel):
-    """What all systems have in common."""
+    """Settings shared by all systems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     dropout: float = Field(0.3, ge=0, lt=1, description="Dropout in the scorers.")
-    segment: int = Field(512, gt=2, description="Pieces in a segment, which the encoder reads on its own.")
+    segment: int = Field(512, gt=2, description="Sub-words per segment; the encoder reads each segment alone.")
 
 
 class _SpanSystem(BaselineConfig):
-    """What the systems with the shared span scorer have in common."""
+    """Settings shared by the systems with the span scorer."""
 
-    hidden: int = Field(3000, gt=0, description="Hidden layer of the scorers.")
+    hidden: int = Field(3000, gt=0, description="Hidden size of the scorers.")
     feature: int = Field(20, gt=0, description="Size of a feature's embedding.")
-    widest: int = Field(30, gt=0, description="Pieces of the widest span.")
-    ratio: float = Field(0.4, gt=0, description="Spans kept, as a share of the pieces.")
-    genres: tuple[str, ...] = Field(ONTONOTES_GENRES, description="Genres that it knows; others count as the first.")
+    widest: int = Field(30, gt=0, description="Maximum span width in sub-words.")
+    ratio: float = Field(0.4, gt=0, description="Spans kept, relative to the number of sub-words.")
+    genres: tuple[str, ...] = Field(ONTONOTES_GENRES, description="Known genres; any other counts as the first.")
 
 
 class C2FConfig(_SpanSystem):
     """Coarse-to-fine span ranking (Lee et al. 2018; Joshi et al. 2019, 2020)."""
 
-    most_spans: int = Field(3900, gt=0, description="Spans kept, at most.")
-    antecedents: int = Field(50, gt=0, description="Antecedents per span that are scored finely.")
+    most_spans: int = Field(3900, gt=0, description="Maximum number of spans kept.")
+    antecedents: int = Field(50, gt=0, description="Antecedents per span in the fine scoring.")
     segments: int = Field(
-        11, gt=0, description="Segments of a training document, at most: longer ones are cut at random."
+        11, gt=0, description="Maximum segments of a training document; longer ones are cut at random."
     )
-    attended: bool = Field(False, description="Refine span vectors by their antecedents, and score once more.")
-    loss: Literal["marginalized", "hinge"] = "marginalized"
-    mention_loss: float = Field(0.0, ge=0, description="Weight of the mention scores' own loss.")
-    false_new: float = Field(1.5, description="Hinge loss: cost of a span that wrongly starts an entity.")
+    attended: bool = Field(False, description="Refine span vectors by attention over antecedents, and score again.")
+    loss: Literal["marginalized", "hinge"] = Field(
+        "marginalized", description="Marginal likelihood of antecedents, or hinge loss: marginalized or hinge."
+    )
+    mention_loss: float = Field(0.0, ge=0, description="Weight of the mention-score loss.")
+    false_new: float = Field(1.5, description="Hinge loss: cost of wrongly starting an entity.")
 
 
 class S2EConfig(BaselineConfig):
     """Start-to-end: no span vectors (Kirstain et al. 2021)."""
 
-    hidden: int = Field(3072, gt=0, description="Size of the vectors of starts and ends.")
-    widest: int = Field(30, gt=0, description="Pieces of the widest span.")
-    ratio: float = Field(0.4, gt=0, description="Spans kept, as a share of the pieces.")
+    hidden: int = Field(3072, gt=0, description="Size of the start and end vectors.")
+    widest: int = Field(30, gt=0, description="Maximum span width in sub-words.")
+    ratio: float = Field(0.4, gt=0, description="Spans kept, relative to the number of sub-words.")
     normalise: bool = Field(True, description="Divide the loss by the number of spans kept.")
 
 
 class ICorefConfig(_SpanSystem):
     """Incremental clustering, segment by segment (Xia et al. 2020)."""
 
-    sentences: bool = Field(False, description="ICoref-inc: every sentence is a segment.")
-    width_classes: int = Field(30, gt=0, description="Rows of the width tables.")
+    sentences: bool = Field(False, description="ICoref-inc: make every sentence a segment.")
+    width_classes: int = Field(30, gt=0, description="Number of width classes.")
     evict: int | None = Field(
-        600, gt=0, description="Pieces after which an entity of one mention leaves, twice as many for others."
+        600, gt=0, description="Sub-words after which a singleton entity is evicted; twice as many for others."
     )
-    mentions: bool = Field(False, description="Leave out spans with a mention score of 0 or less.")
-    singletons: bool = Field(False, description="Output entities of one mention, too.")
+    mentions: bool = Field(False, description="Drop spans with a mention score of 0 or less.")
+    singletons: bool = Field(False, description="Also output entities with one mention.")
     threshold: float = Field(0.0, description="Score of a new entity.")
-    teacher_forcing: bool = Field(False, description="Take the gold decision where the model links.")
-    finetune: bool = Field(True, description="Train the encoder, too; the authors train the rest alone.")
+    teacher_forcing: bool = Field(False, description="Follow the gold decision wherever the model links.")
+    finetune: bool = Field(True, description="Also train the encoder; the authors train only the rest.")
 
 
 class LongdocConfig(_SpanSystem):
     """Incremental clustering with bounded memory (Toshniwal et al. 2020)."""
 
-    ratio: float = Field(0.3, gt=0, description="Spans kept, as a share of the pieces.")
+    ratio: float = Field(0.3, gt=0, description="Spans kept, relative to the number of sub-words.")
     memory: Literal["unbounded", "unbounded-no-ignore", "learned", "lru"] = Field(
-        "unbounded", description="Which entities stay: all, or as many as there are cells."
+        "unbounded", description="Which entities are kept: all, or as many as there are cells."
     )
     cells: int = Field(20, gt=0, description="Entities tracked at once in bounded memory.")
-    overlap: bool = Field(True, description="Encoder windows overlap by half; else they are read on their own.")
-    entity: Literal["mean", "learned"] = Field("mean", description="How a mention changes an entity's vector.")
-    use_genre: bool = Field(True, description="Genre as a feature.")
-    singletons: bool = Field(False, description="Output entities of one mention, too.")
+    overlap: bool = Field(True, description="Let encoder windows overlap by half; otherwise they are independent.")
+    entity: Literal["mean", "learned"] = Field("mean", description="How a mention updates an entity's vector.")
+    use_genre: bool = Field(True, description="Use the genre as a feature.")
+    singletons: bool = Field(False, description="Also output entities with one mention.")
     new_weight: float = Field(1.0, gt=0, description="Weight of a new entity in the clustering loss.")
-    memory_loss: float = Field(1.0, ge=0, description="Weight of the loss of keeping, overwriting and ignoring.")
-    sample_invalid: float = Field(
-        0.25, ge=0, le=1, description="Share of the kept spans that are no mentions to learn from."
-    )
+    memory_loss: float = Field(1.0, ge=0, description="Weight of the loss for keeping, overwriting and ignoring.")
+    sample_invalid: float = Field(0.25, ge=0, le=1, description="Share of the kept non-mentions to train on.")
 
 
 class CorefQAConfig(BaselineConfig):
     """Coreference as question answering (Wu et al. 2020)."""
 
-    hidden: int = Field(1000, gt=0, description="Hidden layer of the scorers.")
-    widest: int = Field(10, gt=0, description="Pieces of the widest span.")
-    ratio: float = Field(0.2, gt=0, description="Mentions proposed, as a share of the pieces.")
+    hidden: int = Field(1000, gt=0, description="Hidden size of the scorers.")
+    widest: int = Field(10, gt=0, description="Maximum span width in sub-words.")
+    ratio: float = Field(0.2, gt=0, description="Mentions proposed, relative to the number of sub-words.")
     answers: int = Field(50, gt=0, description="Answers kept per question.")
-    context: int = Field(256, gt=2, description="Pieces of a passage that a question is asked of.")
-    questions: int = Field(12, gt=1, description="Questions asked of a document in training.")
-    weight: float = Field(0.5, ge=0, le=1, description="Share of the question asked the other way round.")
+    context: int = Field(256, gt=2, description="Sub-words per passage that a question is asked about.")
+    questions: int = Field(12, gt=1, description="Questions per training document.")
+    weight: float = Field(0.5, ge=0, le=1, description="Share of the reverse question in a pair's score.")
     mention_weight: float = Field(0.2, ge=0, description="Weight of the mention scores in a pair's score.")
 
 
@@ -105,4 +105,4 @@ BASELINES: dict[str, type[BaselineConfig]] = {
     "longdoc": LongdocConfig,
     "corefqa": CorefQAConfig,
 }
-"""The settings of each system, by the name of its kind."""
+"""The settings of each system, by kind."""
