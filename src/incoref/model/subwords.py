@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
+from tokenizers.pre_tokenizers import ByteLevel
 
 from incoref.errors import IncorefError
 from incoref.model.features import name_words
@@ -59,6 +60,8 @@ class SubwordTokenizer:
         """``capitals`` says that the encoder is told how words are written."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
+        if isinstance(tokenizer.pre_tokenizer, ByteLevel):  # RoBERTa's: a word is another one after a space
+            tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
         self._tokenizer, self._capitals = tokenizer, capitals
         self.start, self.separator, self.unknown = (
             self._id_of(*names)

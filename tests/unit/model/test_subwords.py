@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from incoref.errors import IncorefError
 from incoref.model.subwords import (
@@ -36,6 +36,16 @@ def test_every_subword_knows_its_word(tokenizer: SubwordTokenizer) -> None:
     assert found.word.tolist() == [0, *[1] * 6, 2, NO_WORD]
     assert found.ids[-1] == tokenizer.separator
     assert found.words == 3
+
+
+def test_words_of_byte_level_vocabularies_have_a_space_before_them() -> None:
+    """RoBERTa's pieces of "man" inside a text are not those of "man" at its start."""
+    pieces = ["<s>", "</s>", "<unk>", *dict.fromkeys("Ġmanthe")]
+    bpe = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, [], unk_token="<unk>"))
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    encoded = SubwordTokenizer(bpe).encode(("the", "man"))
+    assert [pieces[id] for id in encoded.ids] == [*"Ġthe", *"Ġman", "</s>"]
+    assert encoded.word.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, NO_WORD]
 
 
 @pytest.mark.parametrize(

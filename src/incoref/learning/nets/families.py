@@ -1,8 +1,8 @@
 """The families of pretrained encoders, one description each: how their files say what ``BlockCausalEncoder`` needs.
 
-To support another family of the same architecture (RoBERTa, say), add a ``Family`` to ``FAMILIES``. Weights come out
-under our own names and in one form: token types are added to the positions, positions count from 0, and vectors
-have about the size that the heads expect.
+To support another family of the same architecture, add a ``Family`` to ``FAMILIES``. Weights come out
+under our own names and in one form: token types are added to the positions, positions count from 0, and vectors have
+about the size that the heads expect.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ class Family:
 
 
 BERT = Family("bert")
+ROBERTA = Family("roberta", first_position=2)
 MPNET = Family(
     "mpnet",
     names=(
@@ -83,7 +84,7 @@ MPNET = Family(
     relative_buckets="relative_attention_num_buckets",
     output_scale=6.0,
 )
-FAMILIES = {family.model_type: family for family in (BERT, MPNET)}
+FAMILIES = {family.model_type: family for family in (BERT, MPNET, ROBERTA)}
 
 
 def pretrained_encoder(folder: Path, layers: int | None = None, capitals: bool = False) -> BlockCausalEncoder:

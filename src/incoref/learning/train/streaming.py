@@ -25,6 +25,7 @@ from incoref.learning.train.trainable import Clusters, ExampleFacts, Loss
 from incoref.learning.train.warm_start import earlier_model, encoder_folder, first_encoder, take_over
 from incoref.model.step import HeadNames
 from incoref.model.subwords import WRITING, SubwordTokenizer
+from incoref.model.transitions import Action
 from incoref.options import UNKNOWN_GENRE
 from incoref.types import Document
 
@@ -70,7 +71,7 @@ class StreamingTraining:
             example = self.example(source, np.random.default_rng((training.seed, 2, 0)))
             for annotation in example.annotations:
                 counts.update(annotation.derivation.action.tolist())
-        counted = np.array([counts[action] for action in range(4)])
+        counted = np.array([counts[action] for action in Action])
         self._action_weights = action_weights(counted, training.action_power).to(device)
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel, RobertaConfig, RobertaModel
 
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
@@ -33,9 +33,11 @@ SMALL = {
     "num_attention_heads": 4,
     "intermediate_size": 40,
 }
-MODELS = {
-    "bert": lambda: BertModel(BertConfig(**SMALL, max_position_embeddings=200), add_pooling_layer=False),
-    "mpnet": lambda: MPNetModel(MPNetConfig(**SMALL, max_position_embeddings=202), add_pooling_layer=False),
+MODELS = {"bert": BertModel, "mpnet": MPNetModel, "roberta": RobertaModel}
+CONFIGS = {
+    "bert": BertConfig(**SMALL, max_position_embeddings=200),
+    "mpnet": MPNetConfig(**SMALL, max_position_embeddings=202),
+    "roberta": RobertaConfig(**SMALL, max_position_embeddings=202, type_vocab_size=1),
 }
 START = 2
 
@@ -44,7 +46,7 @@ START = 2
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Random weights as transformers saves them; large ones, so that nothing is lost in rounding."""
     torch.manual_seed(1)
-    model = MODELS[request.param]()
+    model = MODELS[request.param](CONFIGS[request.param], add_pooling_layer=False)
     with torch.no_grad():
         for name, value in model.named_parameters():
             if "LayerNorm" not in name:
@@ -57,7 +59,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def reference(folder: Path, ids: torch.Tensor) -> torch.Tensor:
     kind = json.loads((folder / "config.json").read_text(encoding="utf-8"))["model_type"]
-    model = {"bert": BertModel, "mpnet": MPNetModel}[kind].from_pretrained(folder, add_pooling_layer=False).eval()
+    model = MODELS[kind].from_pretrained(folder, add_pooling_layer=False).eval()
     places = torch.arange(len(ids)) + FAMILIES[kind].first_position
     with torch.inference_mode():
         vectors = model(input_ids=ids[None], position_ids=places[None]).last_hidden_state[0]
@@ -123,7 +125,7 @@ def test_an_mpnet_trains_exports_runs_and_trains_on(
 
 def test_an_unknown_family_is_refused(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "modernbert"}', encoding="utf-8")
-    with pytest.raises(IncorefError, match="'modernbert' are not supported; there are bert, mpnet"):
+    with pytest.raises(IncorefError, match="'modernbert' are not supported; there are bert, mpnet, roberta"):
         pretrained_encoder(tmp_path)
 
 
