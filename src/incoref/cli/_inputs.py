@@ -108,14 +108,15 @@ def _with_way_out(error: FormatError) -> FormatError:
 
 def _read_as(text: str, name: str, known: Format) -> list[Document]:
     """The documents in a text, summarised in one line on standard error."""
+    from incoref.corpora import read_as
     from incoref.corpora.files import with_usual_line_ends
 
+    text = with_usual_line_ends(text)
     assert known.read is not None
-    path = "stdin" if name == STDIN else name
     try:
-        documents = list(known.read(with_usual_line_ends(text), path))
+        documents = list(known.read(text, "stdin") if name == STDIN else read_as(known, text, Path(name)))
     except FormatError as error:
-        raise FormatError(error.fault, path=shown(name), line=error.line) from error
+        raise FormatError(error.fault, path=shown(STDIN) if name == STDIN else error.path, line=error.line) from error
     note(f"{shown(name)}: read as {known.name} ({known.about.removesuffix(' (reading)')}): {_told(documents, known)}")
     return documents
 

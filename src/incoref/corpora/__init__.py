@@ -27,6 +27,7 @@ from incoref.corpora.files import (
 )
 from incoref.corpora.losses import NAMES, Loss, Losses
 from incoref.corpora.turns import COMPRESSED, Turn, turns_of
+from incoref.corpora.turns import documents as documents_of
 from incoref.errors import IncorefError
 from incoref.types import Document
 
@@ -47,9 +48,19 @@ def read(path: Path | str, format: str | None = None, encoding: str = UTF8) -> I
         raise IncorefError(f"the format {known.name} can be written but not read")
     for file in files_of(path, known) if is_directory(path) else [path]:
         text = read_text(file, encoding)
-        reader = (known or guess(text, file)).read
-        assert reader is not None
-        yield from _without_garbage_collection(reader(text, file))
+        yield from _without_garbage_collection(read_as(known or guess(text, file), text, file))
+
+
+def read_as(known: Format, text: str, file: Path) -> Iterator[Document]:
+    """The documents in a file's text, with what other files beside it say: the names of Slack's users."""
+    if known.name == "slack":
+        for folder in (file.parent, file.parent.parent):
+            users = folder / slack.USERS
+            if users.is_file():
+                names = slack.names_of_users(read_text(users), users)
+                return documents_of(slack.conversations(text, file, names))
+    assert known.read is not None
+    return known.read(text, file)
 
 
 def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:

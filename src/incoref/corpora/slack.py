@@ -1,17 +1,18 @@
 """Slack exports: JSON of the messages in a channel, a day a file, or what the API answers. Reading only.
 
-Names come from the profiles in the messages. Who joined, left or changed the topic is not speech.
+Names come from the export's ``users.json``, if it is there, and the profiles in the messages. Who joined, left or
+changed the topic is not speech.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from incoref.corpora._json import Object, groups, items, spoken, string
+from incoref.corpora._json import Object, groups, items, spoken, string, values
 from incoref.corpora.turns import Conversation, Turn
 
 NOT_MESSAGES = frozenset(
@@ -29,6 +30,7 @@ NOT_MESSAGES = frozenset(
 )
 """Files of an export that hold no messages."""
 
+USERS = "users.json"
 _KEYS = ("messages",)
 _SPEECH = frozenset(
     {None, "", "bot_message", "file_comment", "file_share", "me_message", "reply_broadcast", "thread_broadcast"}
@@ -47,12 +49,24 @@ def fits(value: Any) -> bool:
     )
 
 
-def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    yield from spoken(((id, _turns(messages, path)) for id, messages in groups(text, path, *_KEYS)), path)
+def conversations(text: str, path: Path | str, users: Mapping[str, str] | None = None) -> Iterator[Conversation]:
+    """The messages of a file; ``users`` has names by ids, as ``names_of_users`` gives them."""
+    found = ((id, _turns(messages, path, users or {})) for id, messages in groups(text, path, *_KEYS))
+    yield from spoken(found, path)
 
 
-def _turns(messages: list[Object], path: Path | str) -> Iterator[Turn]:
-    names = _names(messages)
+def names_of_users(text: str, path: Path | str) -> dict[str, str]:
+    """Names by the ids of users, from the file of an export that lists them."""
+    found: dict[str, str] = {}
+    for user in (user for value in values(text, path) for user in items(value, "members")):
+        if isinstance(user, dict) and isinstance(user.get("id"), str):
+            name = _name_in(user.get("profile")) or _name_in(user)
+            found |= {user["id"]: name} if name is not None else {}
+    return found
+
+
+def _turns(messages: list[Object], path: Path | str, users: Mapping[str, str]) -> Iterator[Turn]:
+    names = {**_names(messages), **users}
     # The API answers with the last message first.
     for message in sorted(messages, key=lambda message: str(message.get("ts", ""))):
         if message.get("type", "message") == "message" and message.get("subtype") in _SPEECH:
@@ -63,12 +77,17 @@ def _names(messages: Iterable[Object]) -> dict[str, str]:
     """Names by the ids of users, from what messages tell of those who wrote them."""
     found: dict[str, str] = {}
     for message in messages:
-        user, profile = message.get("user"), message.get("user_profile")
-        if isinstance(user, str) and isinstance(profile, dict):
-            name = next((profile[key] for key in ("display_name", "real_name", "name") if profile.get(key)), None)
-            if isinstance(name, str):
-                found[user] = name
+        user, name = message.get("user"), _name_in(message.get("user_profile"))
+        if isinstance(user, str) and name is not None:
+            found[user] = name
     return found
+
+
+def _name_in(profile: Any) -> str | None:
+    if not isinstance(profile, dict):
+        return None
+    given = (profile.get(key) for key in ("display_name", "real_name", "name"))
+    return next((name for name in given if isinstance(name, str) and name), None)
 
 
 def _speaker(message: Object, names: dict[str, str]) -> str | None:

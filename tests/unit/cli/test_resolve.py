@@ -97,6 +97,17 @@ def test_time_stamps_are_no_foreign_language(tool: Tool) -> None:
     assert first["time"] == "00:00:00.000 --> 00:00:04.000"
 
 
+def test_names_in_a_slack_export_are_those_of_its_users(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "users.json").write_text('[{"id": "U1", "profile": {"display_name": "Ines"}}]')
+    day = tmp_path / "general" / "2026-05-03.json"
+    day.parent.mkdir()
+    day.write_text('[{"type": "message", "user": "U1", "text": "I saw <@U1>.", "ts": "1.0"}]')
+    for given in (tmp_path, day):
+        found = tool.json(str(given), text="")
+        assert (found["text"], speakers_of(found)) == ("I saw @Ines.", ["Ines"])
+    assert speakers_of(tool.json(text=day.read_text())) == ["U1"]
+
+
 @pytest.mark.parametrize(
     "name",
     ["whatsapp.txt", "slack.json", "discord.json", "messages.json", "whisper.json", "meeting.ass", "mail.mbox"],

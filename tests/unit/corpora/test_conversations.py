@@ -218,6 +218,21 @@ def test_a_slack_export_is_a_directory(tmp_path: Path) -> None:
     assert [document.id for document in corpora.read(tmp_path)] == ["2026-05-03", "2026-05-04"]
 
 
+def test_names_in_a_slack_export_are_those_of_its_users(tmp_path: Path) -> None:
+    users = [
+        {"id": "U1", "name": "ann", "profile": {"display_name": "Annie", "real_name": "Ann Kern"}},
+        {"id": "U2", "name": "ben", "real_name": "Ben Ortiz", "profile": {"display_name": ""}},
+    ]
+    (tmp_path / "users.json").write_text(json.dumps(users))
+    day = tmp_path / "general" / "2026-05-03.json"
+    day.parent.mkdir()
+    day.write_text(json.dumps([slack("Ask <@U2> or <@U3>."), slack("I did.", "U2", "1777802461.1")]))
+    for path in (tmp_path, day):
+        (document,) = corpora.read(path)
+        assert document.text == "Ask @Ben Ortiz or @U3.\nI did."
+        assert [sentence.speaker for sentence in document.sentences] == ["Annie", "Ben Ortiz"]
+
+
 def test_discord() -> None:
     def message(number: int, kind: Any, content: str, **author: Any) -> dict[str, Any]:
         return {
