@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import time
@@ -121,6 +123,31 @@ def test_another_process_that_reads_does_not_keep_it(tmp_path: Path) -> None:
     reader.communicate("\n")
     store.scrub()
     assert files_with(tmp_path, NAME) == []
+    store.close()
+
+
+def test_nothing_stays_behind_where_rows_have_moved(tmp_path: Path) -> None:
+    """SQLite moves rows between its pages as they fill up and empty, and leaves copies where they were."""
+    store = SqliteStore(tmp_path / "sessions.db")
+    draw = random.Random(1)
+    numbers = dict.fromkeys(range(24), 0)
+    for id in numbers:
+        store.create(f"{id}", "x", b"", 0)
+    for _ in range(400):
+        id = draw.choice(list(numbers))
+        numbers[id] += 1
+        words = b"Xanthippe-%d " % id * draw.choice((1, 3, 10, 40, 150))
+        store.append(f"{id}", Record(numbers[id], None, words, words[:20], words[:40]), 0)
+    gone = draw.sample(list(numbers), 18)
+    for id in gone:
+        if id % 2:
+            store.delete(f"{id}")
+        else:
+            store.append(f"{id}", Record(numbers[id] + 1, None, b"forget", b""), 0, b"state")
+    store.scrub()
+    found = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    left = {int(id) for id in re.findall(rb"Xanthippe-(\d+) ", found)}
+    assert left == set(numbers) - set(gone)
     store.close()
 
 

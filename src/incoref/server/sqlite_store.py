@@ -5,7 +5,8 @@ that are waiting are written in one transaction; readers use another connection 
 
 Deleted content is overwritten in the database (``secure_delete``); ``scrub`` then truncates the write-ahead log,
 which would otherwise hold it until a clean stop. Opening the file does the same, in case the last process was
-killed.
+killed. SQLite does not overwrite the copies that stay behind when rows move from page to page, so what people said is
+kept in pages that never move: rows begin with so much padding that only this is stored beside other rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from typing import Any
 from incoref.errors import IncorefError
 from incoref.server.store import OutOfOrder, Record, StoreFailed, missing
 
-_VERSION = 2
+_VERSION = 4
+_PAGE_BYTES = 1024
+_PADDING = (_PAGE_BYTES - 12) * 64 // 255 - 23
+"""The most that SQLite stores of a row where rows move; the rest is on overflow pages, which belong to one row."""
+_LOG_BYTES = 4_000_000
+"""Size of the write-ahead log from which on it is moved into the database."""
 _SCRUB_MILLISECONDS = 2_000
 """How long ``scrub`` waits for readers in other processes."""
 _BUSY_SECONDS = 30
@@ -30,7 +36,27 @@ _PROBE_BYTES = 65_536
 """What ``check`` writes: more than a full disk has left in the pages of the log."""
 _NOT_COMMITTED = frozenset({"SQLITE_FULL", "SQLITE_BUSY", "SQLITE_READONLY", "SQLITE_IOERR_WRITE"})
 """Errors of a commit after which nothing is stored for certain."""
-_SCHEMA = """
+_TEXTS = f"""
+CREATE TABLE records (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    sequence INTEGER,
+    padding BLOB NOT NULL DEFAULT (zeroblob({_PADDING})),
+    command BLOB NOT NULL,
+    answer BLOB NOT NULL,
+    effect BLOB NOT NULL DEFAULT x'',
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+CREATE INDEX records_by_sequence ON records (session, sequence) WHERE sequence IS NOT NULL;
+CREATE TABLE snapshots (
+    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    padding BLOB NOT NULL DEFAULT (zeroblob({_PADDING})),
+    data BLOB NOT NULL,
+    PRIMARY KEY (session, number)
+) WITHOUT ROWID;
+"""
+_SCHEMA = f"""
 CREATE TABLE sessions (
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -42,31 +68,29 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_of_owner ON sessions (owner);
 CREATE INDEX sessions_by_use ON sessions (used);
-CREATE TABLE records (
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    sequence INTEGER,
-    command BLOB NOT NULL,
-    answer BLOB NOT NULL,
-    effect BLOB NOT NULL DEFAULT x'',
-    PRIMARY KEY (session, number)
-) WITHOUT ROWID;
-CREATE INDEX records_by_sequence ON records (session, sequence) WHERE sequence IS NOT NULL;
-CREATE TABLE snapshots (
-    session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
-    number INTEGER NOT NULL,
-    data BLOB NOT NULL,
-    PRIMARY KEY (session, number)
-);
 CREATE TABLE probe (data BLOB NOT NULL);
+{_TEXTS}
 """
 _UPGRADES = {
     1: """
 ALTER TABLE records ADD COLUMN effect BLOB NOT NULL DEFAULT x'';
 CREATE TABLE probe (data BLOB NOT NULL);
 """,
+    2: f"""
+DROP INDEX records_by_sequence;
+ALTER TABLE records RENAME TO old_records;
+ALTER TABLE snapshots RENAME TO old_snapshots;
+{_TEXTS}
+INSERT INTO records (session, number, sequence, command, answer, effect)
+    SELECT session, number, sequence, command, answer, effect FROM old_records;
+INSERT INTO snapshots (session, number, data) SELECT session, number, data FROM old_snapshots;
+DROP TABLE old_records;
+DROP TABLE old_snapshots
+""",
 }
 """How to get from a version to the next."""
+_TO_REBUILD = 3
+"""The version of a file whose pages may still hold what its rows don't."""
 
 
 class SqliteStore:
@@ -144,7 +168,7 @@ class SqliteStore:
             first = db.execute("SELECT min(number) FROM records WHERE session = ?", (key,)).fetchone()[0] or 1
             if newer is not None or number < first:
                 return False
-            db.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?)", (key, number, data))
+            db.execute("INSERT INTO snapshots (session, number, data) VALUES (?, ?, ?)", (key, number, data))
             db.execute("DELETE FROM snapshots WHERE session = ? AND number < ?", (key, oldest))
             return True
 
@@ -164,12 +188,14 @@ class SqliteStore:
                 "SELECT ?, ?, head, ?, last FROM sessions WHERE key = ? RETURNING key",
                 (twin, owner, now, key),
             ).fetchone()[0]
-            db.execute(
-                "INSERT INTO records "
-                "SELECT ?, number, sequence, command, answer, effect FROM records WHERE session = ?",
-                (made, key),
-            )
-            db.execute("INSERT INTO snapshots SELECT ?, number, data FROM snapshots WHERE session = ?", (made, key))
+            for table, columns in (
+                ("records", "number, sequence, command, answer, effect"),
+                ("snapshots", "number, data"),
+            ):
+                db.execute(
+                    f"INSERT INTO {table} (session, {columns}) SELECT ?, {columns} FROM {table} WHERE session = ?",
+                    (made, key),
+                )
 
     def delete(self, id: str) -> bool:
         with self._writing(erases=True) as db:
@@ -237,7 +263,14 @@ class SqliteStore:
 
     def _connected(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        for pragma in (
+            f"page_size={_PAGE_BYTES}",
+            "journal_mode=WAL",
+            f"wal_autocheckpoint={_LOG_BYTES // _PAGE_BYTES}",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "secure_delete=ON",
+        ):
             db.execute(f"PRAGMA {pragma}").fetchone()
         return db
 
@@ -250,10 +283,24 @@ class SqliteStore:
                 )
             if version == _VERSION:
                 return
-            for script in [_SCHEMA] if version == 0 else [_UPGRADES[old] for old in range(version, _VERSION)]:
+            for script in [_SCHEMA] if version == 0 else [_UPGRADES[old] for old in range(version, _TO_REBUILD)]:
                 for statement in filter(str.strip, script.split(";")):
                     db.execute(statement)
-            db.execute(f"PRAGMA user_version={_VERSION}")
+            db.execute(f"PRAGMA user_version={_TO_REBUILD if version else _VERSION}")
+        if version:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Write the file anew, and nothing into it but its rows."""
+        for statement in (
+            "PRAGMA journal_mode=DELETE",
+            f"PRAGMA page_size={_PAGE_BYTES}",
+            "VACUUM",
+            f"PRAGMA user_version={_VERSION}",
+        ):
+            self._writer.execute(statement).fetchall()
+        self._writer.close()
+        self._writer = self._connected()
 
     def _session(self, column: str, id: str) -> Any:
         rows = self._read(f"SELECT {column} FROM sessions WHERE id = ?", (id,))
@@ -318,9 +365,11 @@ class _Append:
             if self.state is not None:
                 db.execute("DELETE FROM records WHERE session = ?", (key,))
                 db.execute("DELETE FROM snapshots WHERE session = ?", (key,))
-                db.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (key, record.number, self.state))
+                db.execute(
+                    "INSERT INTO snapshots (session, number, data) VALUES (?, ?, ?)", (key, record.number, self.state)
+                )
             db.execute(
-                "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO records (session, number, sequence, command, answer, effect) VALUES (?, ?, ?, ?, ?, ?)",
                 (key, record.number, record.sequence, record.command, record.answer, record.effect),
             )
             return

@@ -282,6 +282,52 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
         open_store(f"sqlite:{path}")
 
 
+FIRST_VERSION = """
+CREATE TABLE sessions (key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, head BLOB NOT NULL,
+    used REAL NOT NULL, last INTEGER NOT NULL DEFAULT 0, view TEXT UNIQUE);
+CREATE INDEX sessions_of_owner ON sessions (owner);
+CREATE INDEX sessions_by_use ON sessions (used);
+CREATE TABLE records (session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE, number INTEGER NOT NULL,
+    sequence INTEGER, command BLOB NOT NULL, answer BLOB NOT NULL, PRIMARY KEY (session, number)) WITHOUT ROWID;
+CREATE INDEX records_by_sequence ON records (session, sequence) WHERE sequence IS NOT NULL;
+CREATE TABLE snapshots (session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE, number INTEGER NOT NULL,
+    data BLOB NOT NULL, PRIMARY KEY (session, number));
+INSERT INTO sessions VALUES (1, 'ada', 'x', 'head', 5, 0, 'seen'), (2, 'bob', 'x', 'head', 6, 2, NULL);
+INSERT INTO records VALUES (1, 1, NULL, 'Xanthippe', 'answer'), (2, 1, NULL, CAST('c1' AS BLOB), CAST('a1' AS BLOB)),
+    (2, 2, 7, CAST('c2' AS BLOB), CAST('a2' AS BLOB));
+INSERT INTO snapshots VALUES (2, 1, CAST('state' AS BLOB));
+PRAGMA secure_delete=OFF;
+DELETE FROM records WHERE session = 1;
+PRAGMA user_version=1;
+"""
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_a_database_of_an_earlier_version_is_written_anew(tmp_path: Path, version: int) -> None:
+    """It leaves behind what was deleted; also if that was interrupted halfway, in version 3."""
+    path = tmp_path / "sessions.db"
+    with sqlite3.connect(path) as db:
+        db.executescript(FIRST_VERSION)
+    db.close()
+    assert b"Xanthippe" in path.read_bytes()
+    if version == 3:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SqliteStore, "_rebuild", lambda _: None)
+            SqliteStore(path).close()
+    store = SqliteStore(path)
+    assert [store.viewed("seen"), store.last("bob"), store.snapshots("bob")] == ["ada", 2, [1]]
+    assert store.records("bob") == [Record(1, None, b"c1", b"a1"), Record(2, 7, b"c2", b"a2")]
+    assert store.with_sequence("bob", 7) == Record(2, 7, b"c2", b"a2")
+    assert store.snapshot("bob", 1) == b"state"
+    store.append("bob", Record(3, 8, b"c3", b"a3"), 7)
+    assert store.delete("bob")
+    assert all(b"Xanthippe" not in file.read_bytes() for file in tmp_path.iterdir())
+    store.close()
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT * FROM pragma_page_size, pragma_user_version").fetchone() == (1024, 4)
+    db.close()
+
+
 def test_redis_that_is_not_there_is_named() -> None:
     with pytest.raises(IncorefError, match="Redis"):
         open_store("redis://127.0.0.1:1/0")
