@@ -90,7 +90,7 @@ def test_a_limit_holds_for_all_corpora(tmp_path: Path) -> None:
     assert [corpus.limit for corpus in (*config.train, *config.dev)] == [3, 3, 2]
 
 
-STREAMING_CONFIGS = ("default-en", "reduced-en", "reduced-litbank")
+STREAMING_CONFIGS = ("default-en", "base-en", "adapt-dialogues", "reduced-en", "reduced-litbank")
 PAPER_CONFIGS = ("paper-sent-inc", "paper-part-inc", "k-sentence")
 
 
