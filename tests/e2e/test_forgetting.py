@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 NAME = "Xanthippe Quillfeather"
 
 
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(tiny.model)
-
-
 def files_with(folder: Path, words: str) -> list[str]:
     """The files of a store that hold some words."""
     parts = [part.encode() for part in words.split()]
@@ -224,12 +219,10 @@ def test_a_redis_that_may_not_be_asked_is_warned_of(caplog: pytest.LogCaptureFix
         assert caplog.text.count("until somebody runs BGREWRITEAOF") == 1
 
 
-def test_a_server_that_held_the_session_does_not_bring_it_back(
-    tiny: TinyModels, resolver: Resolver, tmp_path: Path
-) -> None:
+def test_a_server_that_held_the_session_does_not_bring_it_back(tiny: TinyModels, tmp_path: Path) -> None:
     """Another process, which holds the state from before, stops in good order afterwards."""
     place = tmp_path / "sessions.db"
-    stale = SessionService(resolver, SqliteStore(place))
+    stale = SessionService(Resolver(tiny.model), SqliteStore(place))
     with QuickServer(tiny.fp32, f"sqlite:{place}") as server:
         session = talk(server.url)
         stale.look(session.id, lambda live: live.session.text).result()

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from incoref.integrations.chunks import Chunk, contextualise
 from incoref.resolver import Resolver
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 
-def test_every_document_has_a_memory_of_its_own(tiny: TinyModels) -> None:
+def test_every_document_has_a_memory_of_its_own(rule_resolver: Resolver) -> None:
     chunks = [Chunk("a", "Anna left."), Chunk("b", "Carl left."), Chunk("a", "She slept."), Chunk("b", "He slept.")]
-    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)))
+    passages = contextualise(chunks, rule_resolver)
     assert [passage.text for passage in passages] == ["Anna left.", "Carl left.", "Anna slept.", "Carl slept."]
 
 
-def test_places_put_chunks_in_order(tiny: TinyModels) -> None:
+def test_places_put_chunks_in_order(rule_resolver: Resolver) -> None:
     chunks = [Chunk(None, "She slept.", 11), Chunk(None, "Anna left.", 0)]
-    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)), style="brackets")
+    passages = contextualise(chunks, rule_resolver, style="brackets")
     assert [passage.text for passage in passages] == ["She [Anna] slept.", "Anna left."]
 
 
-def test_places_count_only_if_all_chunks_of_a_document_have_one(tiny: TinyModels) -> None:
+def test_places_count_only_if_all_chunks_of_a_document_have_one(rule_resolver: Resolver) -> None:
     chunks = [Chunk("a", "Anna left.", 0), Chunk("a", "She slept.")]
-    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)))
+    passages = contextualise(chunks, rule_resolver)
     assert [passage.text for passage in passages] == ["Anna left.", "Anna slept."]

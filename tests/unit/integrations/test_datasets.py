@@ -10,15 +10,13 @@ import pytest
 from incoref.errors import IncorefError
 from incoref.integrations.datasets import CorefMap
 from incoref.resolver import Resolver
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 
 @pytest.fixture
-def by_rules(tiny: TinyModels) -> Any:
+def by_rules(rule_resolver: Resolver) -> Any:
     def made(*arguments: Any, **options: Any) -> CorefMap:
         function = CorefMap(*arguments, **options)
-        function._resolver = Resolver(RuleModel.like(tiny.model))
+        function._resolver = rule_resolver
         return function
 
     return made

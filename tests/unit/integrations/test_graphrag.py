@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from incoref.resolver import Resolver
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 pytest.importorskip("graphrag_sdk", reason="needs the package 'graphrag-sdk' (extra 'graphrag')")
 
@@ -38,20 +36,20 @@ def chunks(*texts: str) -> TextChunks:
 
 
 @pytest.fixture
-def resolver(tiny: TinyModels) -> IncorefResolver:
-    return IncorefResolver(Resolver(RuleModel.like(tiny.model)))
+def chunk_resolver(rule_resolver: Resolver) -> IncorefResolver:
+    return IncorefResolver(rule_resolver)
 
 
-def test_chunks_are_resolved_one_after_the_other(resolver: IncorefResolver) -> None:
+def test_chunks_are_resolved_one_after_the_other(chunk_resolver: IncorefResolver) -> None:
     async def run() -> list[str]:
-        return [await resolver.resolve(text) for text in ("Anna left.", "She slept. She woke.")]
+        return [await chunk_resolver.resolve(text) for text in ("Anna left.", "She slept. She woke.")]
 
     assert asyncio.run(run()) == ["Anna left.", "Anna slept. Anna woke."]
 
 
-def test_the_extraction_sees_names_and_tells_documents_apart(resolver: IncorefResolver) -> None:
+def test_the_extraction_sees_names_and_tells_documents_apart(chunk_resolver: IncorefResolver) -> None:
     listener = Listener()
-    extraction = DocumentExtraction(listener, entity_extractor=LLMExtractor(listener), coref_resolver=resolver)
+    extraction = DocumentExtraction(listener, entity_extractor=LLMExtractor(listener), coref_resolver=chunk_resolver)
 
     async def run() -> None:
         await extraction.extract(chunks("Anna left.", "then she slept."), Ontology(), Context())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from incoref.resolver import Resolver
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 pytest.importorskip("haystack", reason="needs the package 'haystack-ai' (extra 'haystack')")
 
@@ -15,9 +13,9 @@ from haystack import Document, Pipeline
 from incoref.integrations.haystack import CorefResolver
 
 
-def test_split_documents_stand_alone(tiny: TinyModels) -> None:
+def test_split_documents_stand_alone(rule_resolver: Resolver) -> None:
     component = CorefResolver(options={"mentions": "all"})
-    component._resolver = Resolver(RuleModel.like(tiny.model))
+    component._resolver = rule_resolver
     pipeline = Pipeline()
     pipeline.add_component("coref", component)
     documents = [

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from incoref.resolver import Resolver
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 pytest.importorskip("llama_index.core", reason="needs the package 'llama-index-core' (extra 'llama-index')")
 
@@ -22,8 +20,8 @@ def node(text: str, source: str, start: int | None = None) -> TextNode:
     return made
 
 
-def test_nodes_of_a_pipeline_stand_alone(tiny: TinyModels) -> None:
-    transform = CorefTransform(Resolver(RuleModel.like(tiny.model)), style="brackets")
+def test_nodes_of_a_pipeline_stand_alone(rule_resolver: Resolver) -> None:
+    transform = CorefTransform(rule_resolver, style="brackets")
     nodes = [node("Anna left.", "a", 0), node("Carl came.", "b", 0), node("She slept.", "a", 11)]
     answered = IngestionPipeline(transformations=[transform]).run(nodes=nodes)
     assert [one.get_content(MetadataMode.NONE) for one in answered] == [

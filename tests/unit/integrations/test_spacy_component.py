@@ -6,6 +6,7 @@ import pickle
 import shutil
 import threading
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from incoref.errors import IncorefError
 from incoref.model.folder import Model
+from incoref.model.subwords import Utterance
 from incoref.resolver import Resolver
 from rule_model import RuleModel
 from tiny_models import TinyModels
@@ -272,16 +274,22 @@ def test_batches_are_read_together(nlp: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert len(list(nlp.pipe(["Anna left."] * 4))) == 4
 
 
-def test_a_document_that_fails_goes_to_the_error_handler(nlp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    resolver = nlp.get_pipe("incoref").resolver
-    resolve = resolver.resolve
+@pytest.mark.parametrize("readers", [1, 3])
+def test_a_document_that_fails_goes_to_the_error_handler(
+    nlp: Any, monkeypatch: pytest.MonkeyPatch, readers: int
+) -> None:
+    """However many documents the machine's encoder can read at once."""
+    model = nlp.get_pipe("incoref").resolver.model
+    blocks = model.blocks
 
-    def failing(document: Any, **options: Any) -> Any:
-        if "Carl" in document.text:
+    def failing(utterances: Iterable[Utterance], *arguments: Any) -> Any:
+        sentences = list(utterances)
+        if any("Carl" in sentence.words for sentence in sentences):
             raise ValueError("no Carl, please")
-        return resolve(document, **options)
+        return blocks(sentences, *arguments)
 
-    monkeypatch.setattr(resolver, "resolve", failing)
+    monkeypatch.setattr(model, "blocks", failing)
+    monkeypatch.setattr(model.encoder, "readers", readers)
     with pytest.raises(ValueError, match="no Carl"):
         list(nlp.pipe(TEXTS))
     told: list[tuple[str, list[str], str]] = []

@@ -11,20 +11,13 @@ from hypothesis import strategies as st
 from incoref import IncorefError, Memory
 from incoref.memory.memory import VERSION
 from incoref.resolver import Resolver
-from rule_model import RuleModel
-from tiny_models import TinyModels
 
 TEXT = "Anna met Carl. She saw the dog in Rome. He fed it. Then Carl left with his dog. They said he was late."
 
 
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(RuleModel.like(tiny.model))
-
-
 @pytest.fixture
-def memory(resolver: Resolver) -> Memory:
-    return Memory(resolver)
+def memory(rule_resolver: Resolver) -> Memory:
+    return Memory(rule_resolver)
 
 
 def names(memory: Memory) -> list[tuple[str | None, list[str]]]:
@@ -40,8 +33,8 @@ def test_a_pronoun_is_named_in_the_next_chunk(memory: Memory) -> None:
     assert len(memory) == 2
 
 
-def test_turns_are_complete_whoever_speaks(resolver: Resolver) -> None:
-    memory = Memory(resolver, speakers=True)
+def test_turns_are_complete_whoever_speaks(rule_resolver: Resolver) -> None:
+    memory = Memory(rule_resolver, speakers=True)
     assert memory.add("I called Ben", speaker="Anna").text == "Anna called Ben"
     assert memory.add("He was late", speaker="Carl").text == "Ben was late"
     assert memory.text == "I called Ben\nHe was late\n"
@@ -62,14 +55,14 @@ def test_what_overlaps_is_read_once(memory: Memory) -> None:
 
 
 @given(st.data())
-def test_where_the_chunks_are_cut_does_not_matter(resolver: Resolver, data: st.DataObject) -> None:
+def test_where_the_chunks_are_cut_does_not_matter(rule_resolver: Resolver, data: st.DataObject) -> None:
     """Nor in which order they come, nor how much they overlap, as long as their places are known."""
     cuts = sorted(data.draw(st.sets(st.integers(1, len(TEXT) - 1), max_size=5)) | {0, len(TEXT)})
     chunks = [(max(0, start - data.draw(st.integers(0, 20))), end) for start, end in pairwise(cuts)]
-    memory = Memory(resolver)
+    memory = Memory(rule_resolver)
     for start, end in data.draw(st.permutations(chunks)):
         memory.add(TEXT[start:end], start=start, id=f"{start}-{end}")
-    whole = Memory(resolver)
+    whole = Memory(rule_resolver)
     whole.add(TEXT)
     if all(start == 0 or start <= end for (_, end), (start, _) in pairwise(chunks)):
         assert memory.text == TEXT
@@ -99,14 +92,14 @@ def test_the_same_chunk_again_changes_nothing(memory: Memory) -> None:
     assert memory.save() == saved
 
 
-def test_a_changed_chunk_leaves_nothing_of_the_old_one(memory: Memory, resolver: Resolver) -> None:
+def test_a_changed_chunk_leaves_nothing_of_the_old_one(memory: Memory, rule_resolver: Resolver) -> None:
     memory.add("Anna left.", id="a")
     memory.add("Carl came.", id="b")
     memory.add("He was late.", id="c")
     memory.add("Mira came.", id="b")
     assert memory.passage("c").text == "Mira was late."
     assert "Carl" not in [entity.name for entity in memory.entities]
-    again = Memory(resolver)
+    again = Memory(rule_resolver)
     for id, text in (("a", "Anna left."), ("b", "Mira came."), ("c", "He was late.")):
         again.add(text, id=id)
     assert memory.save() == again.save()
@@ -155,11 +148,13 @@ def test_corrections_count_from_then_on(memory: Memory) -> None:
 
 
 @pytest.mark.parametrize("corrected", [False, True])
-def test_a_restored_memory_goes_on_like_the_saved_one(memory: Memory, resolver: Resolver, corrected: bool) -> None:
+def test_a_restored_memory_goes_on_like_the_saved_one(
+    memory: Memory, rule_resolver: Resolver, corrected: bool
+) -> None:
     if corrected:
         memory.introduce("Mira")
     memory.add("Anna left the house. She was", id=1)
-    restored = Memory.restore(memory.save(), resolver)
+    restored = Memory.restore(memory.save(), rule_resolver)
     assert restored.save() == memory.save()
     for one in (memory, restored):
         one.add("was late. Carl came.", id=2)
@@ -168,22 +163,22 @@ def test_a_restored_memory_goes_on_like_the_saved_one(memory: Memory, resolver: 
     assert restored.save() == memory.save()
     if not corrected:
         assert restored.add("Anna sang. She was", id=1) == memory.add("Anna sang. She was", id=1)
-    assert Memory.restore(memory.save(), resolver, style="brackets").passage(3).text == "He [Carl] slept."
+    assert Memory.restore(memory.save(), rule_resolver, style="brackets").passage(3).text == "He [Carl] slept."
 
 
-def test_what_is_no_saved_memory_is_refused(memory: Memory, resolver: Resolver) -> None:
+def test_what_is_no_saved_memory_is_refused(memory: Memory, rule_resolver: Resolver) -> None:
     saved = memory.save()
     with pytest.raises(IncorefError, match="no saved memory"):
-        Memory.restore(b"abc", resolver)
+        Memory.restore(b"abc", rule_resolver)
     with pytest.raises(IncorefError, match="damaged or cut off"):
-        Memory.restore(saved[:-1], resolver)
+        Memory.restore(saved[:-1], rule_resolver)
     newer = saved[:8] + (VERSION + 1).to_bytes(2, "little") + saved[10:]
     with pytest.raises(IncorefError, match=f"format {VERSION + 1}, this incoref reads up to {VERSION}"):
-        Memory.restore(newer, resolver)
+        Memory.restore(newer, rule_resolver)
 
 
-def test_a_bounded_memory_says_what_it_has_forgotten(resolver: Resolver) -> None:
-    memory = Memory(resolver, history=2)
+def test_a_bounded_memory_says_what_it_has_forgotten(rule_resolver: Resolver) -> None:
+    memory = Memory(rule_resolver, history=2)
     for number in range(4):
         memory.add(f"Anna met Name{number}. He left.", id=number)
     assert memory.passage(3).text == "Anna met Name3. He left."

@@ -7,7 +7,7 @@ import base64
 import json
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -23,9 +23,6 @@ from incoref.server.memory_store import MemoryStore
 from incoref.server.middleware import MiddlewareOptions
 from incoref.server.service import SessionService
 from incoref.types import Document
-
-if TYPE_CHECKING:
-    pass
 
 TEXT = "Anna saw the old man . He left ."
 

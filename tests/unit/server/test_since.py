@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -12,9 +12,6 @@ from incoref.resolver import Resolver
 from incoref.server.app import create_app
 from incoref.server.memory_store import MemoryStore
 from incoref.server.service import SessionService
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -14,15 +13,6 @@ from incoref.resolver import Resolver
 from incoref.session.archive import ArchivedSession
 from incoref.session.session import Session
 from tiny_models import WORDS
-
-if TYPE_CHECKING:
-    from tiny_models import TinyModels
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(tiny.model)
-
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 entities = st.integers(1, 8).map(str)

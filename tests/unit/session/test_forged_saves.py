@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
 from incoref.errors import IncorefError
-from incoref.model.folder import Model
 from incoref.resolver import Resolver
 from incoref.session import saving
 from incoref.session.save_checks import compressed, decompressed
@@ -25,11 +24,6 @@ from tiny_models import WITH_MARKS, random_utterances
 
 if TYPE_CHECKING:
     from tiny_models import TinyModels
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(Model.load(tiny.int8))
 
 
 @pytest.fixture(scope="module")

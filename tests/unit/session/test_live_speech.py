@@ -9,18 +9,11 @@ from hypothesis import strategies as st
 from incoref.errors import IncorefError
 from incoref.resolver import Resolver
 from incoref.session.session import Session
-from rule_model import RuleModel
-from tiny_models import TinyModels
-
-
-@pytest.fixture(scope="module")
-def resolver(tiny: TinyModels) -> Resolver:
-    return Resolver(RuleModel.like(tiny.model))
 
 
 @pytest.fixture
-def session(resolver: Resolver) -> Session:
-    return resolver.session()
+def session(rule_resolver: Resolver) -> Session:
+    return rule_resolver.session()
 
 
 def names(session: Session) -> list[str | None]:
@@ -42,7 +35,9 @@ def test_a_hypothesis_is_answered_at_once_and_replaced(session: Session) -> None
     assert session.text == "Mira came.\nHannah met Carl. "
 
 
-def test_nothing_of_a_hypothesis_is_saved_or_forked_into_what_follows(session: Session, resolver: Resolver) -> None:
+def test_nothing_of_a_hypothesis_is_saved_or_forked_into_what_follows(
+    session: Session, rule_resolver: Resolver
+) -> None:
     session.say("Mira came.")
     saved = session.save()
     session.feed("Anna left.", provisional=True)
@@ -56,13 +51,13 @@ def test_nothing_of_a_hypothesis_is_saved_or_forked_into_what_follows(session: S
     assert names(session) == ["Mira"]
 
 
-def test_flush_makes_a_hypothesis_final_and_undo_drops_it(session: Session, resolver: Resolver) -> None:
+def test_flush_makes_a_hypothesis_final_and_undo_drops_it(session: Session, rule_resolver: Resolver) -> None:
     session.feed("Anna left.", provisional=True)
     session.undo()
     assert (names(session), session.text) == ([], "")
     session.feed("Anna left.", provisional=True)
     assert session.flush() == []
-    plain = resolver.session()
+    plain = rule_resolver.session()
     plain.feed("Anna left.")
     plain.flush()
     assert session.save() == plain.save()
@@ -80,9 +75,9 @@ def test_a_correction_drops_the_hypothesis(session: Session) -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from(["Anna left. ", "He met ", "Carl", " slept", "the dog. "]), max_size=4)))
-def test_hypotheses_leave_no_trace(resolver: Resolver, segments: list[list[str]]) -> None:
+def test_hypotheses_leave_no_trace(rule_resolver: Resolver, segments: list[list[str]]) -> None:
     """Segments with partial hypotheses before them end up as the segments alone do."""
-    live, plain = resolver.session(), resolver.session()
+    live, plain = rule_resolver.session(), rule_resolver.session()
     for segment in segments:
         for guess in segment[:-1]:
             live.feed(guess, provisional=True)
@@ -118,9 +113,9 @@ turns = st.lists(
 
 @given(turns, st.sampled_from(["sent-inc", "k=2"]))
 def test_a_corrected_session_is_as_if_it_had_known(
-    resolver: Resolver, said: list[tuple[str, str | None, str | None]], setting: str
+    rule_resolver: Resolver, said: list[tuple[str, str | None, str | None]], setting: str
 ) -> None:
-    wrong, right = resolver.session(setting=setting), resolver.session(setting=setting)
+    wrong, right = rule_resolver.session(setting=setting), rule_resolver.session(setting=setting)
     for number, (text, first, later) in enumerate(said):
         wrong.say(text, first, number)
         right.say(text, later, number)
@@ -139,8 +134,8 @@ def test_a_corrected_session_is_as_if_it_had_known(
         assert wrong.entities == right.entities
 
 
-def test_what_cannot_be_corrected_is_refused(resolver: Resolver) -> None:
-    session = resolver.session(undo=2)
+def test_what_cannot_be_corrected_is_refused(rule_resolver: Resolver) -> None:
+    session = rule_resolver.session(undo=2)
     for number in range(4):
         session.say("I left.", "A", number)
     before = session.save()
