@@ -190,10 +190,10 @@ class Resolver:
         **options: Unpack[OptionKeywords],
     ) -> Iterator[Document | IncorefError]:
         """``pipe`` with one worker, which goes on after a text that can't be read: its error stands in its place."""
-        for _, _, found in self._together(_with_ids(texts, False), singletons, splitter, options):
-            if isinstance(found, Exception) and not isinstance(found, IncorefError):
-                raise found
-            yield found
+        for _, _, outcome in self._together(_with_ids(texts, False), singletons, splitter, options):
+            if isinstance(outcome, Exception) and not isinstance(outcome, IncorefError):
+                raise outcome
+            yield outcome
 
     def _together(
         self, numbered: Iterable[_Numbered], singletons: bool, splitter: Splitter | None, options: OptionKeywords
@@ -256,16 +256,16 @@ def _reading(session: Session, text: Any, error: IncorefError | None) -> Wanted[
 
 
 def _answers(outcomes: Iterable[_Outcome], as_tuples: bool, on_error: OnError | None) -> Iterator[Any]:
-    for id, text, found in outcomes:
-        if isinstance(found, Document):
-            yield (id, found) if as_tuples else found
+    for id, text, outcome in outcomes:
+        if isinstance(outcome, Document):
+            yield (id, outcome) if as_tuples else outcome
         elif on_error is not None:
-            on_error(id, text, found)
-        elif isinstance(found, IncorefError):
-            raise IncorefError(f"text {id!r}: {found}") from found
+            on_error(id, text, outcome)
+        elif isinstance(outcome, IncorefError):
+            raise IncorefError(f"text {id!r}: {outcome}") from outcome
         else:
-            found.add_note(f"incoref was resolving text {id!r}: {text!r:.80}")
-            raise found
+            outcome.add_note(f"incoref was resolving text {id!r}: {text!r:.80}")
+            raise outcome
 
 
 _Given = TypeVar("_Given")

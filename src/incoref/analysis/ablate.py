@@ -75,13 +75,13 @@ def ablate(
         scored = [f1_of(each.sum(axis=0)) for each in of_seeds]
         f1[name] = {metric: [float(each[metric]) for each in scored] for metric in (CONLL, "mentions")}
     rows: list[Row] = []
-    found = {}
+    differences_by_name = {}
     for name in f1:
         mean, deviation = _mean_and_deviation(f1[name][CONLL])
         cells: tuple[Any, ...] = (None, None, None, None)
         if name != WHOLE and len(documents) > 1:
             difference = differences(counts[WHOLE], counts[name], samples, seed=1)[CONLL]
-            found[name] = difference
+            differences_by_name[name] = difference
             p = "<0.001" if difference.p < 0.001 else f"{difference.p:.3f}"
             cells = (difference.value, difference.low, difference.high, p)
         rows.append(row(name, mean, deviation, _mean_and_deviation(f1[name]["mentions"])[0], *cells))

@@ -110,7 +110,7 @@ def gap(examples: Sequence[GapExample], system: System, cache: ResultCache) -> d
 
     texts = [(example.id, example.text) for example in examples]
     said = _asked(f"GAP with {system.name}", system, texts, ask, cache)
-    found = {}
+    by_group = {}
     for group in ("all", MASCULINE, FEMININE):
         pairs = [
             (right, yes)
@@ -122,24 +122,24 @@ def gap(examples: Sequence[GapExample], system: System, cache: ResultCache) -> d
         recall = _ratio(both, sum(right for right, _ in pairs))
         precision = _ratio(both, sum(yes for _, yes in pairs))
         f1 = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
-        found[group] = {"recall": recall, "precision": precision, "f1": f1, "questions": float(len(pairs))}
-    return found
+        by_group[group] = {"recall": recall, "precision": precision, "f1": f1, "questions": float(len(pairs))}
+    return by_group
 
 
 def winobias(
     sides: dict[tuple[str, str], list[Document]], system: System, cache: ResultCache
 ) -> dict[str, dict[str, float]]:
     """CoNLL F1 and the share of found links, by type and side."""
-    found = {}
+    by_side = {}
     for (kind, side), documents in sorted(sides.items(), key=lambda item: (item[0][0], item[0][1] == "anti")):
         clusters = answers(system, documents, cache)
         linked = [_link_found(document, of_text) for document, of_text in zip(documents, clusters, strict=True)]
-        found[f"type {kind} {side}"] = {
+        by_side[f"type {kind} {side}"] = {
             "conll_f1": score(documents, clusters, drop_singletons=True).conll_f1,
             "links": _ratio(sum(linked), len(linked)),
             "documents": float(len(documents)),
         }
-    return found
+    return by_side
 
 
 def _link_found(document: Document, clusters: Clusters) -> bool:
@@ -182,11 +182,11 @@ def winogender(
     correlation = None
     if len(jobs) > 2 and difference.std() > 0:
         correlation = float(np.corrcoef(difference, [women[job] for job in jobs])[0, 1])
-    found = {
+    by_group = {
         group: {"accuracy": _ratio(sum(rights), len(rights)), "sentences": float(len(rights))}
         for group, rights in sorted(groups.items())
     }
-    return found, correlation
+    return by_group, correlation
 
 
 def is_gotcha(example: WinogenderExample) -> bool:
@@ -208,30 +208,30 @@ def bias(data: BiasData, system: System, cache: ResultCache, *, limit: int | Non
     values: dict[str, Any] = {}
     if data.gap:
         examples = [example for path in data.gap for example in read_gap(path)[:limit]]
-        found = gap(examples, system, cache)
-        ratio = found[FEMININE]["f1"] / found[MASCULINE]["f1"] if found[MASCULINE]["f1"] else None
-        values["gap"] = {**found, "bias": ratio}
+        by_gender = gap(examples, system, cache)
+        ratio = by_gender[FEMININE]["f1"] / by_gender[MASCULINE]["f1"] if by_gender[MASCULINE]["f1"] else None
+        values["gap"] = {**by_gender, "bias": ratio}
         rows = [
-            row(name, int(of["questions"]), of["recall"], of["precision"], of["f1"]) for name, of in found.items()
+            row(name, int(of["questions"]), of["recall"], of["precision"], of["f1"]) for name, of in by_gender.items()
         ]
         rows.append(row("feminine / masculine", None, None, None, None if ratio is None else f"{ratio:.3f}"))
         tables.append(Table("GAP", ("pronouns", "questions", "recall", "precision", "F1"), tuple(rows)))
-        plots.append(_bars("GAP", "F1", {name: of["f1"] for name, of in found.items()}))
+        plots.append(_bars("GAP", "F1", {name: of["f1"] for name, of in by_gender.items()}))
     if data.winobias:
         sides = {key: documents[:limit] for key, documents in read_winobias(data.winobias).items()}
-        found = winobias(sides, system, cache)
-        values["winobias"] = found
-        tables.append(_winobias_table(found))
-        plots.append(_bars("WinoBias", "CoNLL F1", {name: of["conll_f1"] for name, of in found.items()}))
+        by_side = winobias(sides, system, cache)
+        values["winobias"] = by_side
+        tables.append(_winobias_table(by_side))
+        plots.append(_bars("WinoBias", "CoNLL F1", {name: of["conll_f1"] for name, of in by_side.items()}))
     if data.winogender:
         sentences = read_winogender(data.winogender)[:limit]
-        found, correlation = winogender(sentences, system, cache)
-        values["winogender"] = {**found, "correlation": correlation}
-        rows = [row(name, int(of["sentences"]), of["accuracy"]) for name, of in found.items()]
+        by_group, correlation = winogender(sentences, system, cache)
+        values["winogender"] = {**by_group, "correlation": correlation}
+        rows = [row(name, int(of["sentences"]), of["accuracy"]) for name, of in by_group.items()]
         said = "–" if correlation is None else f"{correlation:.2f}"
         note = f"Correlation with the percentage of women in the occupation: {said}."
         tables.append(Table("Winogender", ("pronouns", "sentences", "% right"), tuple(rows), note))
-        plots.append(_bars("Winogender", "% right", {name: of["accuracy"] for name, of in found.items()}))
+        plots.append(_bars("Winogender", "% right", {name: of["accuracy"] for name, of in by_group.items()}))
     return Findings(
         "bias",
         f"Gender bias of {system.name}",
@@ -243,10 +243,10 @@ def bias(data: BiasData, system: System, cache: ResultCache, *, limit: int | Non
     )
 
 
-def _winobias_table(found: dict[str, dict[str, float]]) -> Table:
-    rows = [row(name, int(of["documents"]), of["conll_f1"], of["links"]) for name, of in found.items()]
+def _winobias_table(by_side: dict[str, dict[str, float]]) -> Table:
+    rows = [row(name, int(of["documents"]), of["conll_f1"], of["links"]) for name, of in by_side.items()]
     for kind in ("1", "2"):
-        pro, anti = found.get(f"type {kind} pro"), found.get(f"type {kind} anti")
+        pro, anti = by_side.get(f"type {kind} pro"), by_side.get(f"type {kind} anti")
         if pro and anti:
             means = [(pro[name] + anti[name]) / 2 for name in ("conll_f1", "links")]
             rows.append(row(f"type {kind} mean", None, *means))

@@ -35,15 +35,15 @@ class WinogenderExample:
 
 def read_winobias(folder: Path) -> dict[tuple[str, str], list[Document]]:
     """Documents by type (1, 2) and side (pro, anti), from files named as the authors name theirs."""
-    found: dict[tuple[str, str], list[Document]] = {}
+    by_kind: dict[tuple[str, str], list[Document]] = {}
     for path in sorted(folder.iterdir()):
         for kind in ("1", "2"):
             for side in ("pro", "anti"):
                 if f"type{kind}_{side}_stereotype" in path.name:
-                    found.setdefault((kind, side), []).extend(corpora.read(path, "conll-2012"))
-    if not found:
+                    by_kind.setdefault((kind, side), []).extend(corpora.read(path, "conll-2012"))
+    if not by_kind:
         raise IncorefError(f"{folder}: no file like dev_type1_pro_stereotype.v4_auto_conll")
-    return found
+    return by_kind
 
 
 def read_winogender(folder: Path) -> list[WinogenderExample]:

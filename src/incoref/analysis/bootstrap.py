@@ -34,10 +34,10 @@ class Difference:
     p: float
 
 
-def counts_of(documents: Sequence[Document], found: Sequence[Clusters], drop_singletons: bool) -> Counts:
+def counts_of(documents: Sequence[Document], predictions: Sequence[Clusters], drop_singletons: bool) -> Counts:
     """What the metrics of each document are computed from, (documents, metrics, 4)."""
     rows = []
-    for document, clusters in zip(documents, found, strict=True):
+    for document, clusters in zip(documents, predictions, strict=True):
         scorer = Scorer(drop_singletons=drop_singletons)
         scorer.add(token_clusters(document), clusters)
         rows.append([scorer.counts[metric] for metric in METRICS])
@@ -62,12 +62,12 @@ def differences(one: Counts, other: Counts, samples: int, seed: int) -> dict[str
         size = min(_SAMPLES_AT_ONCE, samples - start)
         times = rng.multinomial(documents, np.full(documents, 1 / documents), size)
         sums = [f1_of(np.tensordot(times, counts, axes=1)) for counts in (one, other)]
-        for metric, found in drawn.items():
-            found.append(sums[1][metric] - sums[0][metric])
+        for metric, samples_of_metric in drawn.items():
+            samples_of_metric.append(sums[1][metric] - sums[0][metric])
     whole = [f1_of(counts.sum(axis=0)) for counts in (one, other)]
     return {
-        metric: _difference(float(whole[1][metric] - whole[0][metric]), np.concatenate(found))
-        for metric, found in drawn.items()
+        metric: _difference(float(whole[1][metric] - whole[0][metric]), np.concatenate(samples_of_metric))
+        for metric, samples_of_metric in drawn.items()
     }
 
 

@@ -28,13 +28,13 @@ def before(clusters: Iterable[Iterable[tuple[int, int]]], end: int) -> Clusters:
 
 def within_segments(clusters: Clusters, sentence_of: Sequence[int], size: int) -> Clusters:
     """Without the links between segments of this many sentences; mentions that are left alone are left out."""
-    found: Clusters = []
+    inside: Clusters = []
     for cluster in clusters:
         parts: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for span in cluster:
             parts[sentence_of[span[0]] // size].append(span)
-        found += [part for part in parts.values() if len(part) > 1]
-    return found
+        inside += [part for part in parts.values() if len(part) > 1]
+    return inside
 
 
 def without_singletons(clusters: Clusters) -> Clusters:

@@ -77,11 +77,11 @@ class Errors:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
-def errors_of(document: Document, gold: Clusters, found: Clusters) -> Errors:
+def errors_of(document: Document, gold: Clusters, predicted: Clusters) -> Errors:
     """The errors in one document."""
-    errors = Errors(entities=len(gold), found_entities=len(found))
+    errors = Errors(entities=len(gold), found_entities=len(predicted))
     gold_of = {span: number for number, cluster in enumerate(gold) for span in cluster}
-    found_of = {span: number for number, cluster in enumerate(found) for span in cluster}
+    found_of = {span: number for number, cluster in enumerate(predicted) for span in cluster}
     for spans, others, counted, lacking in (
         (gold_of, found_of, errors.gold, errors.missing),
         (found_of, gold_of, errors.found, errors.extra),
@@ -91,9 +91,9 @@ def errors_of(document: Document, gold: Clusters, found: Clusters) -> Errors:
             counted[kind] += 1
             lacking[kind] += span not in others
     errors.divided = _in_several(gold, found_of)
-    errors.conflated = _in_several(found, gold_of)
+    errors.conflated = _in_several(predicted, gold_of)
     sentence_of = sentence_of_token(document)
-    nearest = {span: before for cluster in found for before, span in _neighbours(cluster)}
+    nearest = {span: before for cluster in predicted for before, span in _neighbours(cluster)}
     for cluster in gold:
         for before, span in _neighbours(cluster):
             distance = distance_name(sentence_of[span[0]] - sentence_of[before[0]])
@@ -125,12 +125,12 @@ def errors(
     drop_singletons: bool = False,
     worst: int = 20,
 ) -> Findings:
-    found = answers(system, documents, cache)
-    f1 = f1_of(counts_of(documents, found, drop_singletons))[CONLL]
+    predictions = answers(system, documents, cache)
+    f1 = f1_of(counts_of(documents, predictions, drop_singletons))[CONLL]
     total = Errors()
     by_genre: dict[str, Errors] = defaultdict(Errors)
     shown = []
-    for document, predicted, score in zip(documents, found, f1, strict=True):
+    for document, predicted, score in zip(documents, predictions, f1, strict=True):
         gold = token_clusters(document)
         if drop_singletons:
             gold, predicted = without_singletons(gold), without_singletons(predicted)
@@ -140,10 +140,10 @@ def errors(
         shown.append(Shown(document, gold, predicted, float(score)))
     shown.sort(key=lambda each: (each.f1, each.document.id))
     genre_f1 = {
-        genre: float(f1_of(counts_of(*_of_genre(documents, found, genre), drop_singletons).sum(axis=0))[CONLL])
+        genre: float(f1_of(counts_of(*_of_genre(documents, predictions, genre), drop_singletons).sum(axis=0))[CONLL])
         for genre in by_genre
     }
-    score = _scores_table(documents, system, found, cache, drop_singletons)
+    score = _scores_table(documents, system, predictions, cache, drop_singletons)
     tables = (
         score,
         _mentions_table(total),
@@ -166,13 +166,13 @@ def errors(
 def _scores_table(
     documents: Sequence[Document],
     system: System,
-    found: Sequence[Clusters],
+    predictions: Sequence[Clusters],
     cache: ResultCache,
     drop_singletons: bool,
 ) -> Table:
     """Scores with the system's own mentions, and with those of the annotation."""
     told = told_mentions(system)
-    given = [("its own", found)]
+    given = [("its own", predictions)]
     if told is not None:
         linked = cache.each(
             f"reading with {told.name}",
@@ -189,10 +189,10 @@ def _scores_table(
 
 
 def _of_genre(
-    documents: Sequence[Document], found: Sequence[Clusters], genre: str
+    documents: Sequence[Document], predictions: Sequence[Clusters], genre: str
 ) -> tuple[list[Document], list[Clusters]]:
     chosen = [number for number, document in enumerate(documents) if (document.genre or NO_GENRE) == genre]
-    return [documents[number] for number in chosen], [found[number] for number in chosen]
+    return [documents[number] for number in chosen], [predictions[number] for number in chosen]
 
 
 def _percent(part: int, whole: int) -> float | None:
@@ -202,11 +202,11 @@ def _percent(part: int, whole: int) -> float | None:
 def _mentions_table(errors: Errors) -> Table:
     rows = []
     for kind in (*KINDS, "all"):
-        gold, missing, found, extra = (
+        gold, missing, predicted, extra = (
             counted.total() if kind == "all" else counted[kind]
             for counted in (errors.gold, errors.missing, errors.found, errors.extra)
         )
-        rows.append(row(kind, gold, missing, _percent(missing, gold), found, extra, _percent(extra, found)))
+        rows.append(row(kind, gold, missing, _percent(missing, gold), predicted, extra, _percent(extra, predicted)))
     columns = ("mentions", "annotated", "missing", "%", "found", "extra", "% ")
     return Table("Mentions", columns, tuple(rows))
 

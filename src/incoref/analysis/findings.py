@@ -77,9 +77,9 @@ class Findings:
     """Further files by the end of their name: pages, sections of a model card."""
 
     def to_json(self) -> dict[str, Any]:
-        found = asdict(self)
-        del found["pages"]
-        return found
+        as_json = asdict(self)
+        del as_json["pages"]
+        return as_json
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Findings:

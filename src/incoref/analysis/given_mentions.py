@@ -46,9 +46,10 @@ def linked(system: ModelSystem, document: Document, spans: Iterable[Span]) -> Cl
         vectors, encoder = model.encoder.read(subwords.ids, encoder)
         words = word_means(vectors, subwords)
         inside = [(first - place, last - place) for first, last in _within(rest, place, place + len(words))]
-        found = model.heads.clusters.spans(words, inside) if inside else []
+        spans_inside = model.heads.clusters.spans(words, inside) if inside else []
         seen = Seen(
-            tuple(Step(last, Action.POP, {Action.POP: 1.0}, (first, last)) for first, last in inside), (*found,)
+            tuple(Step(last, Action.POP, {Action.POP: 1.0}, (first, last)) for first, last in inside),
+            (*spans_inside,),
         )
         state, result = model.heads.resolved([utterance for utterance, _ in block], seen, state, classes)
         for mention in result.mentions:

@@ -41,12 +41,12 @@ def python_resolver(name: str) -> Resolver:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:
-        found = getattr(importlib.import_module(module), function)
+        call = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise IncorefError(f"'{name}': can't be imported: {error}") from error
 
     def resolve(document: Document) -> Clusters:
-        answer: Document | Iterable[Iterable[tuple[int, int]]] = found(document)
+        answer: Document | Iterable[Iterable[tuple[int, int]]] = call(document)
         if isinstance(answer, Document):
             return token_clusters(answer)
         return [[(int(first), int(end)) for first, end in cluster] for cluster in answer]
@@ -67,13 +67,13 @@ def command_resolver(command: str) -> Resolver:
         if done.returncode:
             last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
             raise IncorefError(f"'{command}' ended with {done.returncode} on document '{document.id}': {last[0]}")
-        found = list(conll2012.read(done.stdout, f"output of '{command}'"))
-        if len(found) != 1 or len(found[0].tokens) != len(document.tokens):
+        answered = list(conll2012.read(done.stdout, f"output of '{command}'"))
+        if len(answered) != 1 or len(answered[0].tokens) != len(document.tokens):
             raise IncorefError(
-                f"'{command}' answered with {len(found)} documents of {sum(len(d.tokens) for d in found)} tokens to "
-                f"one of {len(document.tokens)}; it must keep the document and its words"
+                f"'{command}' answered with {len(answered)} documents of "
+                f"{sum(len(d.tokens) for d in answered)} tokens to one of {len(document.tokens)}; it must keep the document and its words"
             )
-        return token_clusters(found[0])
+        return token_clusters(answered[0])
 
     return resolve
 
@@ -112,10 +112,10 @@ def as_first_said(said: Sequence[Clusters], ends: Sequence[int]) -> Clusters:
                 entity, entities = entities, entities + 1
             entity_of.update(dict.fromkeys(new, entity))
         start = end
-    found: list[list[tuple[int, int]]] = [[] for _ in range(entities)]
+    as_said: list[list[tuple[int, int]]] = [[] for _ in range(entities)]
     for span, entity in entity_of.items():
-        found[entity].append(span)
-    return [cluster for cluster in found if cluster]
+        as_said[entity].append(span)
+    return [cluster for cluster in as_said if cluster]
 
 
 def incrementalise(

@@ -44,13 +44,16 @@ def answered_until(system: System, document: Document) -> list[int]:
 
 
 def partial_scores(
-    documents: Sequence[Document], found: Sequence[Clusters], until: Sequence[Sequence[int]], drop_singletons: bool
+    documents: Sequence[Document],
+    predictions: Sequence[Clusters],
+    until: Sequence[Sequence[int]],
+    drop_singletons: bool,
 ) -> tuple[list[tuple[float, int]], list[float]]:
     """CoNLL F1 after each sentence (with the number of documents so long), and after each tenth of the documents."""
     longest = max(len(document.sentences) for document in documents)
     positions = [Scorer(drop_singletons=drop_singletons) for _ in range(longest)]
     tenths = [Scorer(drop_singletons=drop_singletons) for _ in range(_TENTHS)]
-    for document, clusters, given in zip(documents, found, until, strict=True):
+    for document, clusters, given in zip(documents, predictions, until, strict=True):
         gold, ends = token_clusters(document), sentence_ends(document)
         last_of = [max(1, round(len(ends) * (tenth + 1) / _TENTHS)) - 1 for tenth in range(_TENTHS)]
         for sentence, end in enumerate(ends):
@@ -94,24 +97,24 @@ def _mentions_of(
 ) -> tuple[ModelState, list[FoundMention]]:
     """The mentions of the first of some sentences that are read together, and the state after their blocks."""
     end = state.reading.tokens + len(ahead[0].words)
-    found: list[FoundMention] = []
+    mentions: list[FoundMention] = []
     for block in model.blocks(ahead, len(ahead), speaker):
         if state.reading.tokens >= end and ahead[0].words:
             break
         state, result = model.step(block, state, classes)
-        found += result.mentions
-    return state, [mention for mention in found if mention.last < end]
+        mentions += result.mentions
+    return state, [mention for mention in mentions if mention.last < end]
 
 
 def _choices(mentions: Sequence[FoundMention], known: int) -> dict[tuple[int, int], tuple[int, ...]]:
     """The entity of each mention: its number, or the first mention of one that these mentions found."""
     first: dict[int, tuple[int, int]] = {}
-    found: dict[tuple[int, int], tuple[int, ...]] = {}
+    choices: dict[tuple[int, int], tuple[int, ...]] = {}
     for mention in sorted(mentions, key=lambda each: (each.first, each.last)):
         span = mention.first, mention.last
         new = first.setdefault(mention.entity, span)
-        found[span] = new if mention.entity >= known else (mention.entity,)
-    return found
+        choices[span] = new if mention.entity >= known else (mention.entity,)
+    return choices
 
 
 def over_time(
@@ -130,9 +133,9 @@ def over_time(
     shown = [place for place in shown if place <= longest]
     values: dict[str, Any] = {"by_sentence": {}, "by_tenth": {}, "lookahead": {}}
     for system in systems:
-        found = answers(system, documents, cache)
+        predictions = answers(system, documents, cache)
         until = [answered_until(system, document) for document in documents]
-        positions, tenths = partial_scores(documents, found, until, drop_singletons)
+        positions, tenths = partial_scores(documents, predictions, until, drop_singletons)
         values["by_sentence"][system.name], values["by_tenth"][system.name] = positions, tenths
         long_enough = [
             place for place, (_, count) in enumerate(positions, 1) if count >= min(_FEWEST, len(documents))

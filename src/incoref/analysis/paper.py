@@ -18,5 +18,5 @@ NAME = "paper"
 def figures() -> dict[str, Any]:
     """All figures, as the file beside this module has them."""
     path = Path(__file__).parent / "paper_figures.json"
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    published: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return published

@@ -49,14 +49,14 @@ class _FolderSystem:
 
     @cached_property
     def digest(self) -> str:
-        found = hashlib.blake2b(digest_size=12)
+        blake = hashlib.blake2b(digest_size=12)
         for name in ("config.json", _WEIGHTS, "tokenizer.json"):
             path = self._folder / name
             if not path.is_file():
                 raise IncorefError(f"{path}: is missing; copy the encoder's file of this name there")
             with path.open("rb") as file:
-                found.update(hashlib.file_digest(file, "blake2b").digest())
-        return found.hexdigest()
+                blake.update(hashlib.file_digest(file, "blake2b").digest())
+        return blake.hexdigest()
 
 
 class PaperSystem(_FolderSystem):
@@ -79,8 +79,8 @@ class PaperSystem(_FolderSystem):
         def read(document: Document) -> Clusters:
             with torch.inference_mode():
                 reading = read_paper(document, tokenizer, model.config)
-                found = run(model, reading.document, gold=False, reader=CachedReader(encoder))
-            return word_clusters(reading, found.clusters)
+                outcome = run(model, reading.document, gold=False, reader=CachedReader(encoder))
+            return word_clusters(reading, outcome.clusters)
 
         return read
 

@@ -23,10 +23,10 @@ from incoref.types import Document
 SIZES = (1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)
 
 
-def partitioned(documents: Sequence[Document], found: Sequence[Clusters], size: int) -> Result:
+def partitioned(documents: Sequence[Document], predictions: Sequence[Clusters], size: int) -> Result:
     """The score of all documents when links between segments of this many sentences don't count."""
     scorer = Scorer()
-    for document, clusters in zip(documents, found, strict=True):
+    for document, clusters in zip(documents, predictions, strict=True):
         sentence_of = sentence_of_token(document)
         scorer.add(
             within_segments(token_clusters(document), sentence_of, size), within_segments(clusters, sentence_of, size)
@@ -57,8 +57,8 @@ def partition(
     bumps: list[Row] = []
     values = {}
     for system in systems:
-        found = answers(system, documents, cache)
-        results = [_recalls(partitioned(documents, found, size)) for size in sizes]
+        predictions = answers(system, documents, cache)
+        results = [_recalls(partitioned(documents, predictions, size)) for size in sizes]
         values[system.name] = results
         for place, what in enumerate(rows):
             recall = [result[place] for result in results]

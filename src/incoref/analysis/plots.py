@@ -104,12 +104,12 @@ def _plain_numbers(axis: Any) -> None:
 def _colours(all_series: Sequence[Series]) -> list[str]:
     """A quoted series has the colour of the measured one that it stands beside, where their names end alike."""
     own: dict[str, str] = {}
-    found = []
+    colours = []
     for one in all_series:
         key = one.label.rsplit(": ", 1)[-1]
         own.setdefault(key, _COLOURS[len(own) % len(_COLOURS)])
-        found.append(own[key])
-    return found
+        colours.append(own[key])
+    return colours
 
 
 def _line(one: Series, colour: str, mark: str, panel: Any) -> None:

@@ -48,12 +48,12 @@ def work_of(system: System, document: Document) -> list[list[int]] | None:
         sums: list[list[int]] = np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist()
         return [sums[place - 1] for place in part_ends(len(sums))]
     if isinstance(system, BaselineSystem):
-        found = []
+        points = []
         for sentences in part_ends(len(document.sentences)):
             part = prefix(document, sentences)
             prediction = system.model.predict(part)
-            found.append([len(part.tokens), prediction.spans, prediction.comparisons])
-        return found
+            points.append([len(part.tokens), prediction.spans, prediction.comparisons])
+        return points
     return None
 
 
@@ -62,13 +62,13 @@ def measured(system: System, document: Document) -> dict[str, Any]:
     started = time.perf_counter()
     whole = system.clusters(document)
     seconds = time.perf_counter() - started
-    found: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work_of(system, document)}
+    measurement: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work_of(system, document)}
     if is_incremental(system):
-        return found
+        return measurement
     said = growing(system.clusters, document)
-    found[INCREMENTAL] = as_first_said(said["answers"], sentence_ends(document))
-    found["seconds"][INCREMENTAL] = sum(said["seconds"])
-    return found
+    measurement[INCREMENTAL] = as_first_said(said["answers"], sentence_ends(document))
+    measurement["seconds"][INCREMENTAL] = sum(said["seconds"])
+    return measurement
 
 
 def peak_bytes(name: str, options: Options, document: Document) -> int | None:
@@ -92,9 +92,9 @@ def protocols(documents: Sequence[Document], names: Sequence[str], options: Opti
     rows, work, bars = [], [], dict[str, list[float]]()
     results: dict[str, Any] = {}
     for name, system in zip(names, systems, strict=True):
-        found = _cached(system, documents, cache)
+        measurements = _cached(system, documents, cache)
         for protocol in (WHOLE, INCREMENTAL):
-            said = [_spans(each.get(protocol, each[WHOLE])) for each in found]
+            said = [_spans(each.get(protocol, each[WHOLE])) for each in measurements]
             without, kept = (score(documents, said, drop) for drop in (True, False))
             title = f"{system.name}, {protocol}"
             figures = without.muc.f1, without.b3.f1, without.ceafe.f1, without.conll_f1, without.mentions.f1
@@ -108,7 +108,7 @@ def protocols(documents: Sequence[Document], names: Sequence[str], options: Opti
             partial(peak_bytes, name, options),
             timed=True,
         )
-        work.append(_work_row(system.name, documents, found, peak))
+        work.append(_work_row(system.name, documents, measurements, peak))
     columns = ("", "MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1", "CoNLL F1", "mention F1")
     note = "The last two columns count entities with a single mention; the others leave them out of both sides."
     plotted = tuple(series(protocol, range(len(systems)), figures) for protocol, figures in bars.items())
@@ -135,14 +135,16 @@ def _spans(clusters: Any) -> Clusters:
     return [[(first, end) for first, end in cluster] for cluster in clusters]
 
 
-def _work_row(name: str, documents: Sequence[Document], found: Sequence[dict[str, Any]], peak: int | None) -> Any:
+def _work_row(
+    name: str, documents: Sequence[Document], measurements: Sequence[dict[str, Any]], peak: int | None
+) -> Any:
     tokens = sum(len(document.tokens) for document in documents)
     rates = []
     for protocol in (WHOLE, INCREMENTAL):
-        seconds = sum(each["seconds"].get(protocol, each["seconds"][WHOLE]) for each in found)
+        seconds = sum(each["seconds"].get(protocol, each["seconds"][WHOLE]) for each in measurements)
         rates.append(tokens / seconds if seconds else None)
-    points = [point for each in found for point in each["work"] or ()]
-    totals = [each["work"][-1] for each in found if each["work"]]
+    points = [point for each in measurements for point in each["work"] or ()]
+    totals = [each["work"][-1] for each in measurements if each["work"]]
     cells: list[Cell] = []
     for place in (1, 2):
         fit = exponent([point[0] for point in points], [point[place] for point in points])

@@ -22,10 +22,10 @@ _FEW = 20
 COLUMNS = tuple(f"{metric} {part}" for metric in ("MUC", "B³", "CEAFφ4") for part in ("R", "P", "F1"))
 
 
-def score(documents: Sequence[Document], found: Sequence[Clusters], drop_singletons: bool) -> Result:
+def score(documents: Sequence[Document], predictions: Sequence[Clusters], drop_singletons: bool) -> Result:
     """All documents together."""
     scorer = Scorer(drop_singletons=drop_singletons)
-    for document, clusters in zip(documents, found, strict=True):
+    for document, clusters in zip(documents, predictions, strict=True):
         scorer.add(token_clusters(document), clusters)
     return scorer.result()
 
@@ -94,10 +94,10 @@ def compare(
     if len(documents) < 2:
         raise IncorefError("one document says nothing of how sure a difference is; give at least two")
     counts = [counts_of(documents, answers(system, documents, cache), drop_singletons) for system in (one, other)]
-    found = differences(counts[0], counts[1], samples, seed)
+    by_metric = differences(counts[0], counts[1], samples, seed)
     whole = [f1_of(each.sum(axis=0)) for each in counts]
     names = (CONLL, *METRICS)
-    rows = [_compared(name, float(whole[0][name]), float(whole[1][name]), found[name]) for name in names]
+    rows = [_compared(name, float(whole[0][name]), float(whole[1][name]), by_metric[name]) for name in names]
     table = Table(
         f"A: {one.name}, B: {other.name}",
         ("F1", "A", "B", "B − A", "95% from", "to", "p"),
@@ -122,9 +122,9 @@ def compare(
             series(
                 "difference",
                 range(len(names)),
-                [found[name].value for name in names],
-                low=tuple(found[name].low for name in names),
-                high=tuple(found[name].high for name in names),
+                [by_metric[name].value for name in names],
+                low=tuple(by_metric[name].low for name in names),
+                high=tuple(by_metric[name].high for name in names),
             ),
         ),
         "intervals",
@@ -136,7 +136,7 @@ def compare(
         (table, documents_table),
         (plot,),
         {**settings_of(documents, (one, other), drop_singletons), "samples": samples, "seed": seed},
-        {"differences": {name: asdict(value) for name, value in found.items()}, "conll_f1": by_document},
+        {"differences": {name: asdict(value) for name, value in by_metric.items()}, "conll_f1": by_document},
     )
 
 

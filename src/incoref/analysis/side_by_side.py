@@ -40,7 +40,7 @@ class Shown:
 
     document: Document
     gold: Clusters
-    found: Clusters
+    predicted: Clusters
     f1: float
 
 
@@ -71,19 +71,19 @@ no counterpart.</p></header>
 
 def _section(shown: Shown, is_open: bool) -> str:
     document = shown.document
-    numbers = _aligned(shown.gold, shown.found)
+    numbers = _aligned(shown.gold, shown.predicted)
     gold_names = [str(number + 1) for number in range(len(shown.gold))]
-    alone = iter(range(1, len(shown.found) + 1))
+    alone = iter(range(1, len(shown.predicted) + 1))
     found_names = [
-        gold_names[numbers[place]] if place in numbers else f"{next(alone)}a" for place in range(len(shown.found))
+        gold_names[numbers[place]] if place in numbers else f"{next(alone)}a" for place in range(len(shown.predicted))
     ]
     looks = {name: number for number, name in enumerate(dict.fromkeys((*gold_names, *found_names)))}
     gold_spans = {span for cluster in shown.gold for span in cluster}
-    found_spans = {span for cluster in shown.found for span in cluster}
+    found_spans = {span for cluster in shown.predicted for span in cluster}
     sides = []
     for heading, clusters, names, others, mark in (
         ("annotated", shown.gold, gold_names, found_spans, "✗"),
-        ("found", shown.found, found_names, gold_spans, "+"),
+        ("found", shown.predicted, found_names, gold_spans, "+"),
     ):
         named: dict[str, list[tuple[int, int]]] = {}
         for name, cluster in zip(names, clusters, strict=True):
@@ -102,16 +102,16 @@ def _section(shown: Shown, is_open: bool) -> str:
     )
 
 
-def _aligned(gold: Clusters, found: Clusters) -> dict[int, int]:
+def _aligned(gold: Clusters, predicted: Clusters) -> dict[int, int]:
     """The annotated entity that each found one is most like, each used once, the most alike first."""
     gold_of = {span: number for number, cluster in enumerate(gold) for span in cluster}
     shared: dict[tuple[int, int], int] = {}
-    for place, cluster in enumerate(found):
+    for place, cluster in enumerate(predicted):
         for span in cluster:
             if span in gold_of:
                 pair = place, gold_of[span]
                 shared[pair] = shared.get(pair, 0) + 1
-    ranked = sorted(shared, key=lambda pair: (-shared[pair] / (len(found[pair[0]]) + len(gold[pair[1]])), pair))
+    ranked = sorted(shared, key=lambda pair: (-shared[pair] / (len(predicted[pair[0]]) + len(gold[pair[1]])), pair))
     aligned: dict[int, int] = {}
     taken: set[int] = set()
     for place, number in ranked:
@@ -125,8 +125,8 @@ def _faults(shown: Shown, gold_names: Sequence[str], found_names: Sequence[str])
     """Entities that came apart or together, in words."""
     said = []
     for what, clusters, names, others, other_names in (
-        ("divided", shown.gold, gold_names, shown.found, found_names),
-        ("conflated", shown.found, found_names, shown.gold, gold_names),
+        ("divided", shown.gold, gold_names, shown.predicted, found_names),
+        ("conflated", shown.predicted, found_names, shown.gold, gold_names),
     ):
         other_of = {span: name for name, cluster in zip(other_names, others, strict=True) for span in cluster}
         listed = []

@@ -22,9 +22,9 @@ DEFAULT = "default"
 def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) -> System:
     """The system that a name stands for; ``loaded`` keeps models that are used in several settings."""
     title, _, plain = name.rpartition(": ")
-    found = _untitled(plain, options, loaded)
-    found.name = title or found.name
-    return found
+    system = _untitled(plain, options, loaded)
+    system.name = title or system.name
+    return system
 
 
 def _untitled(

@@ -89,21 +89,23 @@ class AnswerSystem:
         return digest([[document.id, token_clusters(document)] for document in self._documents.values()])
 
     def clusters(self, document: Document) -> Clusters:
-        found = self._documents.get(document.id)
-        if found is None or len(found.tokens) != len(document.tokens):
-            fault = "is not there" if found is None else f"has {len(found.tokens)} tokens, not {len(document.tokens)}"
+        answer = self._documents.get(document.id)
+        if answer is None or len(answer.tokens) != len(document.tokens):
+            fault = (
+                "is not there" if answer is None else f"has {len(answer.tokens)} tokens, not {len(document.tokens)}"
+            )
             raise IncorefError(
                 f"{self._path}: document '{document.id}' {fault}; it needs the documents of the corpus"
             )
-        return token_clusters(found)
+        return token_clusters(answer)
 
 
 def answers(system: System, documents: Sequence[Document], cache: ResultCache) -> list[Clusters]:
     """The clusters of each document."""
-    found = cache.each(
+    by_document = cache.each(
         f"reading with {system.name}",
         documents,
         lambda document: (system.digest, document.id, text_digest(document)),
         system.clusters,
     )
-    return [[[(first, end) for first, end in cluster] for cluster in clusters] for clusters in found]
+    return [[[(first, end) for first, end in cluster] for cluster in clusters] for clusters in by_document]

@@ -126,8 +126,8 @@ class Resolved:
 
     def to_json(self, fields: Sequence[str]) -> dict[str, Any]:
         """The chosen fields as JSON, the id first and the other columns last."""
-        found = self.fields(fields)
-        return {**found, **{name: _plain(value) for name, value in self.row.others.items() if name not in found}}
+        ours = self.fields(fields)
+        return {**ours, **{name: _plain(value) for name, value in self.row.others.items() if name not in ours}}
 
     def to_row(self, fields: Sequence[str]) -> dict[str, Any]:
         """The same, with other columns as they were given."""
@@ -136,11 +136,11 @@ class Resolved:
     def fields(self, fields: Sequence[str]) -> dict[str, Any]:
         """The id and the chosen fields; a column that is called like one of them gives way."""
         whole = document_json(self.document)
-        found: dict[str, Any] = {"id": self.row.id}
+        values: dict[str, Any] = {"id": self.row.id}
         for field in FIELDS:
             if field in fields:
-                found[field] = resolved_text(self.document) if field == "resolved" else whole[field]
-        return found
+                values[field] = resolved_text(self.document) if field == "resolved" else whole[field]
+        return values
 
 
 def _plain(value: Any) -> Any:
@@ -177,9 +177,9 @@ def resolved(
         while waiting and isinstance(waiting[0], BadRow):
             yield waiting.popleft()  # type: ignore[misc]  # it was just looked at
 
-    for found in resolver.outcomes(texts(), singletons=singletons, **options):
+    for outcome in resolver.outcomes(texts(), singletons=singletons, **options):
         yield from bad_ones()
         row = waiting.popleft()
         assert isinstance(row, Row)
-        yield BadRow(row.id, row.place, str(found)) if isinstance(found, IncorefError) else Resolved(row, found)
+        yield BadRow(row.id, row.place, str(outcome)) if isinstance(outcome, IncorefError) else Resolved(row, outcome)
     yield from bad_ones()

@@ -100,8 +100,8 @@ class Shards:
 
     def write_errors(self) -> None:
         """Gather the errors of all finished shards, in the order of their rows."""
-        found = (error for path in sorted(self._progress.glob("part-*.json")) for error in _errors_of(path))
-        write_file(self.folder / "errors.jsonl", (json.dumps(error, ensure_ascii=True) + "\n" for error in found))
+        errors = (error for path in sorted(self._progress.glob("part-*.json")) for error in _errors_of(path))
+        write_file(self.folder / "errors.jsonl", (json.dumps(error, ensure_ascii=True) + "\n" for error in errors))
 
     def check_end(self, count: int) -> None:
         """Check that no shard stands beyond those that the input has."""

@@ -86,23 +86,23 @@ class Source:
 
 def sources_of(names: Sequence[str]) -> list[Source]:
     """The files that these names of files and folders stand for, in order; those in a folder by name."""
-    found: list[Source] = []
+    sources: list[Source] = []
     for name in names:
         path = Path(name)
         if name == STDIN:
-            found.append(Source(STDIN, 0))
+            sources.append(Source(STDIN, 0))
         elif path.is_dir():
             inside = files_in(path, lambda file: _suffix(file.name) in (*_LINES, *_TABLES, *_TEXTS))
             if not inside:
                 raise IncorefError(f"{name}: nothing to read in this folder; it may hold {KNOWN}")
-            found += [_source(file) for file in inside]
+            sources += [_source(file) for file in inside]
         elif not path.exists():
             raise IncorefError(f"{name}: no such file or folder")
         elif _suffix(name) not in (*_LINES, *_TABLES, *_TEXTS):
             raise IncorefError(f"{name}: its name does not say what it holds; name it as {KNOWN}")
         else:
-            found.append(_source(path))
-    return found
+            sources.append(_source(path))
+    return sources
 
 
 def _source(path: Path) -> Source:

@@ -23,11 +23,11 @@ _GROUP = 128
 def schema_of(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
     """The columns of answers to rows with this schema; none is that of JSON lines and of text."""
     pa = arrow()
-    found = [pa.field("id", pa.string()), *_fields(fields)]
+    own = [pa.field("id", pa.string()), *_fields(fields)]
     if given is None:
-        return pa.schema([*found, pa.field(OTHERS, pa.string())])
-    ours = {columns.text, columns.id, columns.speaker, *(field.name for field in found)}
-    return pa.schema([*found, *(field for field in given if field.name not in ours)])
+        return pa.schema([*own, pa.field(OTHERS, pa.string())])
+    ours = {columns.text, columns.id, columns.speaker, *(field.name for field in own)}
+    return pa.schema([*own, *(field for field in given if field.name not in ours)])
 
 
 def schema_in_an_engine(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
@@ -36,9 +36,9 @@ def schema_in_an_engine(given: Any, columns: Columns, fields: Sequence[str]) -> 
     ``error`` says why a row is no document.
     """
     pa = arrow()
-    found = [*_fields(fields), pa.field(ERROR, pa.string())]
-    ours = {columns.text, columns.speaker, *(field.name for field in found)}
-    return pa.schema([*(field for field in given if field.name not in ours), *found])
+    own = [*_fields(fields), pa.field(ERROR, pa.string())]
+    ours = {columns.text, columns.speaker, *(field.name for field in own)}
+    return pa.schema([*(field for field in given if field.name not in ours), *own])
 
 
 def answered(
@@ -49,10 +49,10 @@ def answered(
     rows = table.to_pylist()
     raws = (Raw(f"row {number}", row, 0, 0) for number, row in enumerate(rows))
     answers = []
-    for row, found in zip(
+    for row, answer in zip(
         rows, resolved(resolver, raws, columns, singletons=singletons, options=options), strict=True
     ):
-        of_ours = {ERROR: found.reason} if isinstance(found, BadRow) else found.fields(fields)
+        of_ours = {ERROR: answer.reason} if isinstance(answer, BadRow) else answer.fields(fields)
         of_ours.pop("id", None)
         answers.append({**dict.fromkeys(schema.names), **row, **dict.fromkeys(fields), ERROR: None, **of_ours})
     return _table(answers, schema)

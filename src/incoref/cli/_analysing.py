@@ -78,15 +78,15 @@ def documents_of(
     corpus: list[Path], format: str | None, listed: Path | None = None, limit: int | None = None
 ) -> list[Document]:
     """The documents to analyse; their ids must be unique."""
-    found = read_documents(corpus, format, listed)[:limit]
-    if not found:
+    documents = read_documents(corpus, format, listed)[:limit]
+    if not documents:
         raise IncorefError(f"{', '.join(map(str, corpus))}: no documents")
     seen: set[str] = set()
-    for document in found:
+    for document in documents:
         if document.id in seen:
             raise IncorefError(f"two documents have the id '{document.id}'; analyse them in separate runs")
         seen.add(document.id)
-    return found
+    return documents
 
 
 def finish(findings: Findings, cache: ResultCache, out: Path, name: str | None) -> None:

@@ -44,13 +44,13 @@ def expanded(names: Iterable[str]) -> list[str]:
     from incoref.corpora import files_of
     from incoref.corpora.files import is_directory
 
-    found: list[str] = []
+    names_of_files: list[str] = []
     for name in names:
         if name != STDIN and is_directory(Path(name)):
-            found += map(str, files_of(Path(name), annotated_alone=False))
+            names_of_files += map(str, files_of(Path(name), annotated_alone=False))
         else:
-            found.append(name)
-    return found
+            names_of_files.append(name)
+    return names_of_files
 
 
 def inputs(name: str, format: str | None, speakers: bool | None, encoding: str) -> Iterator[Input]:

@@ -67,8 +67,8 @@ def scores(
     texts = documents_of(corpus, format, documents, limit)
     systems = _systems(system or ["default"], scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(texts, systems, cache, drop_singletons=drop_singletons, beside_paper=paper)
-    finish(found, cache, out, name)
+        findings = run(texts, systems, cache, drop_singletons=drop_singletons, beside_paper=paper)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("compare")
@@ -98,8 +98,8 @@ def compare(
     texts = documents_of(corpus, format, documents, limit)
     one, other = _systems([a, b], scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(texts, one, other, cache, drop_singletons=drop_singletons, samples=samples, seed=seed)
-    finish(found, cache, out, name)
+        findings = run(texts, one, other, cache, drop_singletons=drop_singletons, samples=samples, seed=seed)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("errors")
@@ -129,8 +129,8 @@ def errors(
     texts = documents_of(corpus, format, documents, limit)
     [chosen] = _systems([system], scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(texts, chosen, cache, drop_singletons=drop_singletons, worst=worst)
-    finish(found, cache, out, name)
+        findings = run(texts, chosen, cache, drop_singletons=drop_singletons, worst=worst)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("partition")
@@ -163,8 +163,8 @@ def partition(
     texts = documents_of(corpus, format, documents, limit)
     systems = _systems(system or ["default@k=1", "default@k=4", "default@k=20"], scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(texts, systems, cache, sizes=size or SIZES, beside_paper=paper)
-    finish(found, cache, out, name)
+        findings = run(texts, systems, cache, sizes=size or SIZES, beside_paper=paper)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("over-time")
@@ -197,8 +197,8 @@ def over_time(
     systems = _systems(system or ["default"], scheme, genre, threads)
     ahead = [number for number in (LOOKAHEADS if lookahead is None else lookahead) if number]
     with result_cache(out, again) as cache:
-        found = run(texts, systems, cache, drop_singletons=drop_singletons, lookaheads=ahead)
-    finish(found, cache, out, name)
+        findings = run(texts, systems, cache, drop_singletons=drop_singletons, lookaheads=ahead)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("bias")
@@ -232,10 +232,10 @@ def bias(
 
     [chosen] = _systems([system], scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(BiasData(tuple(gap or ()), winobias, winogender), chosen, cache, limit=limit)
-    finish(found, cache, out, name)
+        findings = run(BiasData(tuple(gap or ()), winobias, winogender), chosen, cache, limit=limit)
+    finish(findings, cache, out, name)
     if card is not None:
-        put_into_card(card, found.pages["card.md"])
+        put_into_card(card, findings.pages["card.md"])
 
 
 @analyse.command("speed")
@@ -269,8 +269,8 @@ def speed(
     texts = documents_of(corpus, format, documents, limit)
     chosen = _model_system(system, scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(texts, chosen, cache, stream=stream)
-    finish(found, cache, out, name)
+        findings = run(texts, chosen, cache, stream=stream)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("incrementalise")
@@ -323,8 +323,8 @@ def incrementalise(
     texts = documents_of(corpus, format, documents, limit)
     ours = _systems(beside or [], scheme, genre, threads)
     with result_cache(out, again) as cache:
-        found = run(texts, resolver, title, cache, drop_singletons=drop_singletons, beside=ours)
-    finish(found, cache, out, name)
+        findings = run(texts, resolver, title, cache, drop_singletons=drop_singletons, beside=ours)
+    finish(findings, cache, out, name)
 
 
 @analyse.command("protocols")
@@ -350,8 +350,8 @@ def protocols(
 
     texts = documents_of(corpus, format, documents, limit)
     with result_cache(out, again) as cache:
-        found = run(texts, system or ["default"], Options(scheme, genre, threads), cache)
-    finish(found, cache, out, name)
+        findings = run(texts, system or ["default"], Options(scheme, genre, threads), cache)
+    finish(findings, cache, out, name)
 
 
 def _systems(names: list[str], scheme: str | None, genre: str, threads: int) -> list[System]:

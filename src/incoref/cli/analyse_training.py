@@ -90,8 +90,8 @@ def k_curve(
     with result_cache(out, again) as cache:
         if train is not None:
             ways.append(("trained for k", trained_for(_models(train, out, cache, options, settings))))
-        found = run(texts, ways, cache, ks=k or KS, drop_singletons=drop_singletons, beside_paper=paper)
-    finish(found, cache, out, name)
+        findings = run(texts, ways, cache, ks=k or KS, drop_singletons=drop_singletons, beside_paper=paper)
+    finish(findings, cache, out, name)
 
 
 def ablate(
@@ -136,7 +136,7 @@ def ablate(
         raise IncorefError("nothing to compare with: name variants with --variant or --variants")
     texts = documents_of(corpus, format, documents, limit)
     with result_cache(out, again) as cache:
-        found = run(
+        findings = run(
             texts,
             _models(config, out, cache, Options(scheme, genre, threads), settings),
             named,
@@ -146,7 +146,7 @@ def ablate(
             samples=samples,
             beside_paper=paper,
         )
-    finish(found, cache, out, name)
+    finish(findings, cache, out, name)
 
 
 def _models(config: Path, out: Path, cache: ResultCache, options: Options, settings: list[str] | None) -> Models:

@@ -175,10 +175,10 @@ def _evaluate_learned(
     tokens, seconds = 0, 0.0
     for document in _with_progress(documents, "evaluating"):
         started = time.perf_counter()
-        found = system.clusters(document)
+        predicted = system.clusters(document)
         seconds += time.perf_counter() - started
         tokens += len(document.tokens)
-        scorer.add(token_clusters(document), found)
+        scorer.add(token_clusters(document), predicted)
     speed = round(tokens / seconds, 1) if seconds else 0.0
     about = {"model": system.name, "tokens_per_second": speed}
     if as_json:
@@ -252,18 +252,18 @@ def read_documents(paths: list[Path], format: str | None, listed: Path | None) -
 
     for path in (*paths, *([listed] if listed else ())):
         check_file(path)
-    found = [document for path in paths for document in corpora.read(path, format)]
+    chosen = [document for path in paths for document in corpora.read(path, format)]
     if listed is not None:
         try:
             wanted = dict.fromkeys(listed.read_text(encoding="utf-8").split())
         except (OSError, UnicodeDecodeError) as error:
             raise IncorefError(f"{listed}: the list of documents can't be read: {error}") from error
-        by_id = {document.id: document for document in found}
+        by_id = {document.id: document for document in chosen}
         missing = [name for name in wanted if name not in by_id]
         if missing:
             raise IncorefError(f"{listed} lists '{missing[0]}', which none of the files contains")
-        found = [by_id[name] for name in wanted]
-    return found
+        chosen = [by_id[name] for name in wanted]
+    return chosen
 
 
 def _with_progress(documents: list[Document], what: str) -> Iterator[Document]:

@@ -68,10 +68,10 @@ def _write_scores(cook: Cook, step: EvaluateStep, card: Path, recipe: Path) -> N
 
     rows = []
     for corpus in step.corpora:
-        found = cook.scores(step)[corpus.title]
+        scores = cook.scores(step)[corpus.title]
         singletons = "dropped" if corpus.drop_singletons else "kept"
-        figures = [f"{found[name]['f1']:.1f}" for name in ("muc", "b3", "ceafe", "mentions")]
-        rows.append([corpus.title, f"`{corpus.scheme}`", singletons, *figures, f"**{found['conll_f1']:.1f}**"])
+        figures = [f"{scores[name]['f1']:.1f}" for name in ("muc", "b3", "ceafe", "mentions")]
+        rows.append([corpus.title, f"`{corpus.scheme}`", singletons, *figures, f"**{scores['conll_f1']:.1f}**"])
     heading = ("Data", "Scheme", "Singletons", "MUC", "B³", "CEAFφ4", "Mentions", "CoNLL F1")
     lines = [
         "## Scores",

@@ -148,8 +148,8 @@ def resolve(
 
         if target is None:
             single = chosen in (OutputFormat.JSON, OutputFormat.HTML)
-            found = _only_one(documents(), chosen, "") if single else documents()
-            _print(found, chosen, with_names=len(names) > 1)
+            resolved = _only_one(documents(), chosen, "") if single else documents()
+            _print(resolved, chosen, with_names=len(names) > 1)
         else:
             _write(documents(), chosen, target)
         if failed:

@@ -114,44 +114,48 @@ def stop_on_signal() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def print_inspection(found: Inspection) -> None:
+def print_inspection(inspection: Inspection) -> None:
     """Print what a run will do, and what to check in its data."""
     from incoref.cli._tables import print_table
 
     rows: list[tuple[str, ...]] = [
         ("corpus", "for", "documents", "sentences", "tokens", "mentions", "entities", "longest")
     ]
-    for c in found.corpora:
+    for c in inspection.corpora:
         figures = (c.documents, c.sentences, c.tokens, c.mentions, c.entities, c.longest)
         rows.append((c.name, c.role, *(f"{figure:,}" for figure in figures)))
     print_table(rows)
     print()
-    for corpus in found.corpora:
+    for corpus in inspection.corpora:
         for fault in corpus.unknown:
             print(f"note: {corpus.name}: {fault}")
-    for name in found.not_tried:
+    for name in inspection.not_tried:
         print(f"warning: {name} may need more memory than is free; see the settings longest and recompute")
-    for what, said in _findings(found):
+    for what, said in _findings(inspection):
         print(f"{what:18}  {said}")
 
 
-def _findings(found: Inspection) -> Iterator[tuple[str, str]]:
+def _findings(inspection: Inspection) -> Iterator[tuple[str, str]]:
     from incoref.cli._training_display import clock
 
-    yield "mentions to learn", f"{sum(example.mentions for example in found.examples):,}"
-    for reason, count in sorted(found.dropped.items()):
+    yield "mentions to learn", f"{sum(example.mentions for example in inspection.examples):,}"
+    for reason, count in sorted(inspection.dropped.items()):
         yield "  left out", f"{count:,} {reason}"
-    subwords, unknown = (sum(getattr(e, name) for e in found.examples) for name in ("subwords", "unknown"))
+    subwords, unknown = (sum(getattr(e, name) for e in inspection.examples) for name in ("subwords", "unknown"))
     yield "sub-words", f"{subwords:,}, {unknown:,} of them unknown to the tokenizer"
-    longest = found.longest
+    longest = inspection.longest
     yield "longest text", f"{longest.tokens:,} tokens, {longest.subwords:,} sub-words: {longest.name}"
-    millions = f"{found.parameters / 1e6:.1f}M, {found.trained / 1e6:.1f}M of them trained"
-    yield "parameters", f"{millions}, on {found.device}"
-    yield "updates", f"{found.updates:,}, {found.tokens:,} tokens"
-    for measured in found.measured:
+    millions = f"{inspection.parameters / 1e6:.1f}M, {inspection.trained / 1e6:.1f}M of them trained"
+    yield "parameters", f"{millions}, on {inspection.device}"
+    yield "updates", f"{inspection.updates:,}, {inspection.tokens:,} tokens"
+    for measured in inspection.measured:
         yield "  measured", f"{measured.tokens:,} tokens in {measured.seconds:.2f} s: {measured.document}"
-    if found.needed_bytes is not None:
-        free = "" if found.available_bytes is None else f"; {found.available_bytes / 2**30:.1f} GiB more are free now"
-        yield "memory", f"{found.needed_bytes / 2**30:.1f} GiB{free}"
-    if found.hours is not None:
-        yield "time", f"{clock(3600 * found.hours)}, plus evaluation"
+    if inspection.needed_bytes is not None:
+        free = (
+            ""
+            if inspection.available_bytes is None
+            else f"; {inspection.available_bytes / 2**30:.1f} GiB more are free now"
+        )
+        yield "memory", f"{inspection.needed_bytes / 2**30:.1f} GiB{free}"
+    if inspection.hours is not None:
+        yield "time", f"{clock(3600 * inspection.hours)}, plus evaluation"

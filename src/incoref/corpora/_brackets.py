@@ -118,15 +118,15 @@ def tangled(brackets: Iterable[Bracket]) -> int:
 def _tangled(spans: list[tuple[int, int]]) -> int:
     if all(before[1] <= after[0] for before, after in pairwise(spans)):
         return 0
-    found = 0
+    count = 0
     ends: list[int] = []
     for first, end in spans:
         while ends and (ends[-1] <= first or (ends[-1] == first + 1 and end > first + 1)):
             ends.pop()
         if ends and end > ends[-1]:
-            found += 1
+            count += 1
         ends.append(end)
-    return found
+    return count
 
 
 def whole_numbers(entities: Iterable[Entity]) -> dict[str, str]:
@@ -140,4 +140,4 @@ def whole_numbers(entities: Iterable[Entity]) -> dict[str, str]:
 def percent_encoded(text: str, breaking: re.Pattern[str]) -> str:
     """The text with what breaks a format, or would be taken for this encoding, as ``%`` and two digits a byte."""
     text = _ENCODED.sub("%25", text)
-    return breaking.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)
+    return breaking.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)

@@ -73,15 +73,15 @@ def items(value: Any, *keys: str) -> list[Any]:
     if isinstance(value, list):
         return value
     if isinstance(value, dict):
-        found = next((value[key] for key in keys if isinstance(value.get(key), list)), None)
-        if found is not None:
-            return list(found)
+        listed = next((value[key] for key in keys if isinstance(value.get(key), list)), None)
+        if listed is not None:
+            return list(listed)
     return [value]
 
 
 def groups(text: str, path: Path | str, *keys: str) -> Iterator[tuple[str, list[Object]]]:
     """The lists of objects in a file, each a conversation with an id: of objects with such a key, or loose ones."""
-    found: list[tuple[str | None, list[Any]]] = []
+    conversations: list[tuple[str | None, list[Any]]] = []
     loose: list[Any] = []
     found_values = values(text, path)
     if len(found_values) == 1 and isinstance(found_values[0], list):
@@ -92,14 +92,14 @@ def groups(text: str, path: Path | str, *keys: str) -> Iterator[tuple[str, list[
             loose.append(value)
         else:
             id = value.get("id") if isinstance(value, dict) else None
-            found.append((str(id) if isinstance(id, str | int) else None, listed))
+            conversations.append((str(id) if isinstance(id, str | int) else None, listed))
     if loose:
-        found.append((None, loose))
-    for number, (id, objects) in enumerate(found, 1):
+        conversations.append((None, loose))
+    for number, (id, objects) in enumerate(conversations, 1):
         for value in objects:
             if not isinstance(value, dict):
                 raise FormatError(f"expected objects, found {described(value)}", path=path)
-        yield stem(path) if len(found) == 1 else id or f"{stem(path)}-{number}", objects
+        yield stem(path) if len(conversations) == 1 else id or f"{stem(path)}-{number}", objects
 
 
 def spoken(conversations: Iterable[tuple[str, Iterable[Turn]]], path: Path | str) -> Iterator[Conversation]:

@@ -66,23 +66,23 @@ def _of_document(document: Document) -> Statistics:
 
 def _nested(spans: list[tuple[int, int]]) -> int:
     """How many lie inside a longer one; spans come in order of their start, longer first."""
-    found, furthest = 0, 0
+    count, furthest = 0, 0
     for (_, end), alike in groupby(spans):
         if end <= furthest:
-            found += len(list(alike))
+            count += len(list(alike))
         furthest = max(furthest, end)
-    return found
+    return count
 
 
 def _crossing(spans: list[tuple[int, int]]) -> int:
     """How many start inside one that started before and end after it."""
-    found = 0
+    count = 0
     ends: list[int] = []
     for first, group in groupby(spans, key=lambda span: span[0]):
         new = [end for _, end in group]
         del ends[: bisect_right(ends, first)]
         if ends:
-            found += sum(end > ends[0] for end in new)
+            count += sum(end > ends[0] for end in new)
         for end in new:
             insort(ends, end)
-    return found
+    return count

@@ -115,8 +115,8 @@ def comment_of(row: str) -> tuple[str, str]:
 
 def genre_of(name: str) -> str | None:
     """The genre in a GUM document's name: ``GUM_conversation_risk``."""
-    found = _GUM_NAME.match(name)
-    return found[1] if found else None
+    match = _GUM_NAME.match(name)
+    return match[1] if match else None
 
 
 class _Reader:
@@ -255,8 +255,8 @@ class _Reader:
 
 def _words_before(number: str) -> int:
     """How many words come before a row of this number, if words are numbered through the document."""
-    found = _FIRST_NUMBER.match(number)
-    return -1 if found is None else int(found[1]) - (0 if found[2] else 1)
+    match = _FIRST_NUMBER.match(number)
+    return -1 if match is None else int(match[1]) - (0 if match[2] else 1)
 
 
 @lru_cache(1 << 10)

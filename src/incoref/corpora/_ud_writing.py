@@ -218,21 +218,21 @@ class Writer:
 
     def _range(self, row: str, number: int, words_left: int) -> tuple[list[str], int]:
         """A multi-word token's row, numbered for its place, and how many words follow its first."""
-        found = _RANGE_ROW.fullmatch(row)
-        length = int(found[2]) - int(found[1]) if found else -1
-        if found is None or not 0 <= length <= words_left:
+        match = _RANGE_ROW.fullmatch(row)
+        length = int(match[2]) - int(match[1]) if match else -1
+        if match is None or not 0 <= length <= words_left:
             self._losses.add(TOKEN_ATTRIBUTES, 1, [RANGE])
             return [], 0
-        return [f"{number}-{number + length}{self._cells(found[3], RANGE)}{self._padding}"], length
+        return [f"{number}-{number + length}{self._cells(match[3], RANGE)}{self._padding}"], length
 
     def _empty_nodes(self, rows: str, number: int) -> list[str]:
         written = []
         for row in rows.split("\n"):
-            found = _EMPTY_ROW.fullmatch(row)
-            if found is None:
+            match = _EMPTY_ROW.fullmatch(row)
+            if match is None:
                 self._losses.add(TOKEN_ATTRIBUTES, 1, [EMPTY])
             else:
-                written.append(f"{number}{self._cells(found[1], EMPTY)}{self._padding}")
+                written.append(f"{number}{self._cells(match[1], EMPTY)}{self._padding}")
         return written
 
     def _cells(self, kept: str, name: str) -> str:

@@ -45,7 +45,7 @@ def _bound(mention: Mention, document: Document, losses: Losses) -> str:
     spans = []
     for first, end in parts_of(mention):
         start, stop = document.tokens[first].start, document.tokens[end - 1].end
-        spans += [found.span() for found in _LINES.finditer(document.text, start, stop)]
+        spans += [match.span() for match in _LINES.finditer(document.text, start, stop)]
     type = type_of(mention)
     losses.add("mention types", int(mention.type is not None and type != mention.type))
     fragments = ";".join(f"{start} {end}" for start, end in spans)

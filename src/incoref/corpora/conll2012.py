@@ -164,16 +164,16 @@ class _DocumentReader:
         brackets = []
         at = 0
         while at < len(cell):
-            found = BRACKET.match(cell, at)
-            if found is None or (not at and cell[0] == "|"):
+            match = BRACKET.match(cell, at)
+            if match is None or (not at and cell[0] == "|"):
                 raise FormatError(
                     f"unknown bracket {cell[at:]!r} in the column of coreference; expected '(id', 'id)' or '(id)'",
                     path=self._path,
                     line=line,
                 )
-            opening, single, closing = found.groups()
+            opening, single, closing = match.groups()
             brackets.append((opening or closing, opening is not None, opening is None or single is not None))
-            at = found.end()
+            at = match.end()
         self._split[cell] = brackets
         return brackets
 

@@ -159,21 +159,21 @@ def _with_parts_joined(spans: list[Span], path: Path | str) -> list[Span]:
     whole: list[Span] = []
     waiting: dict[tuple[str, int], list[list[Span]]] = {}
     for span in sorted(spans):
-        found = _PART.fullmatch(span.entity)
-        if found is None:
+        match = _PART.fullmatch(span.entity)
+        if match is None:
             whole.append(span)
             continue
-        part, total = int(found[2]), int(found[3])
-        mentions = waiting.setdefault((found[1], total), [])
+        part, total = int(match[2]), int(match[3])
+        mentions = waiting.setdefault((match[1], total), [])
         if part == 1:
             mentions.append([])
         parts = next((parts for parts in mentions if len(parts) == part - 1), None)
         if parts is None:
-            raise FormatError(f"part {part} of a mention of entity {found[1]} without the one before it", path=path)
+            raise FormatError(f"part {part} of a mention of entity {match[1]} without the one before it", path=path)
         parts.append(span)
         if part == total:
             mentions.remove(parts)
-            whole.append(joined(parts)._replace(entity=found[1]))
+            whole.append(joined(parts)._replace(entity=match[1]))
     for (entity, total), mentions in waiting.items():
         if mentions:
             raise FormatError(f"a mention of entity {entity} lacks some of its {total} parts", path=path)
@@ -256,5 +256,5 @@ def _spell(mention: Mention, names: list[str], losses: Losses) -> str:
     return "".join([f"-{value}" for value in safe])
 
 
-def _percent(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode())
+def _percent(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode())

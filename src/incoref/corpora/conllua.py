@@ -317,11 +317,11 @@ def _spell(type: str | None, attributes: Attributes) -> tuple[str, frozenset[str
 def _non_referring(document: Document, losses: Losses) -> Iterator[Bracket]:
     """The markables that are no mentions, as the document's attributes hold them."""
     for stored in dict(document.attributes).get(NON_REFERRING, "").split():
-        found = _STORED.fullmatch(stored)
-        if found is None or not int(found[1]) < int(found[2]) <= len(document.tokens):
+        match = _STORED.fullmatch(stored)
+        if match is None or not int(match[1]) < int(match[2]) <= len(document.tokens):
             losses.add(DOCUMENT_ATTRIBUTES, 1, [NON_REFERRING])
         else:
-            yield Bracket(int(found[1]), int(found[2]), f"({found[3]}", ")")
+            yield Bracket(int(match[1]), int(match[2]), f"({match[3]}", ")")
 
 
 def _fields(entity: str, type: str | None, attributes: Attributes) -> str:

@@ -59,5 +59,5 @@ def _plain(message: Object, path: Path | str) -> str:
         if user
         if isinstance(user, dict)
     }
-    content = _USER.sub(lambda found: f"@{names.get(found[1]) or found[1]}", string(message, "content", path))
+    content = _USER.sub(lambda match: f"@{names.get(match[1]) or match[1]}", string(message, "content", path))
     return _EMOJI.sub(r"\1", content)

@@ -79,14 +79,14 @@ def _from_zstd(data: bytes) -> bytes:
     except ImportError as error:
         raise MissingExtra("zstandard", "zstd", "Reading a file compressed by zstd") from error
     try:
-        found = []
+        frames = []
         while data:
             frame = zstandard.ZstdDecompressor().decompressobj()
-            found.append(frame.decompress(data))
+            frames.append(frame.decompress(data))
             if not frame.eof:
                 raise EOFError("its end is missing")
             data = frame.unused_data
-        return b"".join(found)
+        return b"".join(frames)
     except zstandard.ZstdError as error:
         raise EOFError(str(error)) from error
 

@@ -97,10 +97,10 @@ class Losses:
         if keeps.mention_attributes is not None:
             self._attributes(MENTION_ATTRIBUTES, (m.attributes for m in mentions), keeps.mention_attributes)
 
-    def _attributes(self, what: str, found: Iterable[Attributes], kept: Collection[str]) -> None:
+    def _attributes(self, what: str, each: Iterable[Attributes], kept: Collection[str]) -> None:
         count = 0
         lost: set[str] = set()
-        for attributes in found:
+        for attributes in each:
             if attributes:
                 names = [name for name, _ in attributes if name not in kept]
                 if names:

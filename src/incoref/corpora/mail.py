@@ -73,17 +73,17 @@ def fits(text: str) -> bool:
     for line in text.split("\n", 200)[:200]:
         if not line.strip():
             break
-        found = _HEADER.match(line)
-        if found is None and not line[:1].isspace() and not line.startswith(">From "):
+        match = _HEADER.match(line)
+        if match is None and not line[:1].isspace() and not line.startswith(">From "):
             return False
-        names |= {found[1].lower()} if found else set()
+        names |= {match[1].lower()} if match else set()
     return "from" in names and (bool(names & _ONLY_MAIL) or {"to", "subject"} <= names)
 
 
 def may_begin(line: str) -> bool:
     """Whether a line may be the first one of a message or a mailbox."""
-    found = _HEADER.match(line)
-    return _FROM_LINE.match(line) is not None or (found is not None and found[1].lower() in _FIRST)
+    match = _HEADER.match(line)
+    return _FROM_LINE.match(line) is not None or (match is not None and match[1].lower() in _FIRST)
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
@@ -108,9 +108,9 @@ def _parts(text: str) -> list[str]:
     if _FROM_LINE.match(text) is None:
         return [text]
     starts = [
-        found.start()
-        for found in _FROM_LINE.finditer(text)
-        if found.start() == 0 or (text[: found.start()].endswith("\n\n") and _HEADER.match(text, found.end() + 1))
+        match.start()
+        for match in _FROM_LINE.finditer(text)
+        if match.start() == 0 or (text[: match.start()].endswith("\n\n") and _HEADER.match(text, match.end() + 1))
     ]
     parts = [text[start:end].partition("\n")[2] for start, end in zip(starts, [*starts[1:], None], strict=True)]
     return [re.sub(r"(?m)^>(>*From )", r"\1", part) for part in parts]
@@ -244,16 +244,16 @@ def _spoken_in(lines: list[str], author: str | None, depth: int = 0) -> list[_Sa
     if depth > _DEEPEST:
         return [_Said(author, "\n".join(lines).strip())]
     pieces = _pieces(lines, author)
-    found: list[_Said] = []
+    turns: list[_Said] = []
     for number, piece in enumerate(pieces):
         if piece.quote is None:
-            found.append(piece)
+            turns.append(piece)
             continue
         quoted = [replace(said, is_quoted=True) for said in _spoken_in(list(piece.quote), piece.speaker, depth + 1)]
         # Below the answer stands what was said before it; between the parts of an answer, what each part answers.
         is_history = number == len(pieces) - 1 and number <= 1
-        found = [*quoted, *found] if is_history else [*found, *quoted]
-    return [said for said in found if said.text]
+        turns = [*quoted, *turns] if is_history else [*turns, *quoted]
+    return [said for said in turns if said.text]
 
 
 def _pieces(lines: list[str], author: str | None) -> list[_Said]:
@@ -318,13 +318,13 @@ def _headers_at(lines: list[str], at: int) -> tuple[str | None, int] | None:
     place = at
     while place < min(len(lines), at + 3) and (not lines[place].strip() or _BANNER.fullmatch(lines[place].strip())):
         place += 1
-    found = _FROM_HEADER.fullmatch(lines[place].strip()) if place < len(lines) else None
-    if found is None or not any(_OTHER_HEADER.match(line.strip()) for line in lines[place + 1 : place + 3]):
+    match = _FROM_HEADER.fullmatch(lines[place].strip()) if place < len(lines) else None
+    if match is None or not any(_OTHER_HEADER.match(line.strip()) for line in lines[place + 1 : place + 3]):
         return None
     start = place + 1
     while start < len(lines) and lines[start].strip():
         start += 1
-    return _name_of(found[1].replace("*", "").replace("[mailto:", "<").replace("]", ">")), start
+    return _name_of(match[1].replace("*", "").replace("[mailto:", "<").replace("]", ">")), start
 
 
 def _attribution(lines: list[str]) -> list[str]:
@@ -350,15 +350,15 @@ def _attributed(own: list[str]) -> str | None:
         own.pop()
     for length in range(1, _LINES_OF_ATTRIBUTION + 1):
         line = " ".join(row.strip() for row in own[-length:])[: _LONGEST_ATTRIBUTION + 1]
-        found = _WROTE.fullmatch(line) or _WROTE_ELSEWHERE.fullmatch(line)
+        match = _WROTE.fullmatch(line) or _WROTE_ELSEWHERE.fullmatch(line)
         if len(own) < length or not line or not own[-length].strip():
             return None
         if len(line) > _LONGEST_ATTRIBUTION:
             return None
-        if found is not None and (length > 1 or line.startswith("On ") or not _is_cut(own)):
+        if match is not None and (length > 1 or line.startswith("On ") or not _is_cut(own)):
             del own[-length:]
-            name = (found["name"] or "").strip(" ,\"'*")
-            return name or (found["address"] or "").partition("@")[0] or None
+            name = (match["name"] or "").strip(" ,\"'*")
+            return name or (match["address"] or "").partition("@")[0] or None
     return None
 
 

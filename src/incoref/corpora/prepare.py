@@ -37,7 +37,7 @@ def ontonotes_files(release: Path) -> dict[str, list[Path]]:
                 "task's own skeleton2conll.sh"
             )
         raise IncorefError(f"{release}: no file whose name ends in v4_{_GOLD}")
-    found: dict[str, list[Path]] = {}
+    by_split: dict[str, list[Path]] = {}
     for path in files:
         folders = path.relative_to(release).parts[:-1]
         if "english" not in folders and {"chinese", "arabic"} & set(folders):
@@ -45,12 +45,12 @@ def ontonotes_files(release: Path) -> dict[str, list[Path]]:
         # The innermost name decides: a release may itself lie in a folder called test.
         split = next((folder for folder in reversed(folders) if folder in SPLITS), None)
         if split is not None:
-            found.setdefault(split, []).append(path)
-    if not found:
+            by_split.setdefault(split, []).append(path)
+    if not by_split:
         raise IncorefError(f"{release}: its files lie in none of the folders {', '.join(SPLITS)}")
-    if "conll-2012-test" in found:
-        found.pop("test", None)  # in later releases, the task's own test set is this one
-    named = {SPLITS[split]: paths for split, paths in found.items()}
+    if "conll-2012-test" in by_split:
+        by_split.pop("test", None)  # in later releases, the task's own test set is this one
+    named = {SPLITS[split]: paths for split, paths in by_split.items()}
     return {split: named[split] for split in OFFICIAL if split in named}
 
 
@@ -67,10 +67,10 @@ def codi_crac_files(folder: Path) -> list[Path]:
     """The CONLL-UA files of a folder."""
     if not folder.is_dir():
         raise IncorefError(f"{folder}: no such folder")
-    found = files_in(folder, lambda path: path.name.lower().endswith(".conllua"))
-    if not found:
+    paths = files_in(folder, lambda path: path.name.lower().endswith(".conllua"))
+    if not paths:
         raise IncorefError(f"{folder}: no file whose name ends in .CONLLUA")
-    return found
+    return paths
 
 
 def codi_crac(path: Path) -> Iterator[Document]:

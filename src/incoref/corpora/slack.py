@@ -51,18 +51,18 @@ def fits(value: Any) -> bool:
 
 def conversations(text: str, path: Path | str, users: Mapping[str, str] | None = None) -> Iterator[Conversation]:
     """The messages of a file; ``users`` has names by ids, as ``names_of_users`` gives them."""
-    found = ((id, _turns(messages, path, users or {})) for id, messages in groups(text, path, *_KEYS))
-    yield from spoken(found, path)
+    channels = ((id, _turns(messages, path, users or {})) for id, messages in groups(text, path, *_KEYS))
+    yield from spoken(channels, path)
 
 
 def names_of_users(text: str, path: Path | str) -> dict[str, str]:
     """Names by the ids of users, from the file of an export that lists them."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for user in (user for value in values(text, path) for user in items(value, "members")):
         if isinstance(user, dict) and isinstance(user.get("id"), str):
             name = _name_in(user.get("profile")) or _name_in(user)
-            found |= {user["id"]: name} if name is not None else {}
-    return found
+            names |= {user["id"]: name} if name is not None else {}
+    return names
 
 
 def _turns(messages: list[Object], path: Path | str, users: Mapping[str, str]) -> Iterator[Turn]:
@@ -75,12 +75,12 @@ def _turns(messages: list[Object], path: Path | str, users: Mapping[str, str]) -
 
 def _names(messages: Iterable[Object]) -> dict[str, str]:
     """Names by the ids of users, from what messages tell of those who wrote them."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for message in messages:
         user, name = message.get("user"), _name_in(message.get("user_profile"))
         if isinstance(user, str) and name is not None:
-            found[user] = name
-    return found
+            names[user] = name
+    return names
 
 
 def _name_in(profile: Any) -> str | None:
@@ -106,11 +106,11 @@ def _time(message: Object) -> tuple[tuple[str, str], ...]:
 def _plain(text: str, names: dict[str, str]) -> str:
     """A message without Slack's mark-up."""
 
-    def reference(found: re.Match[str]) -> str:
-        kind, id, label = found[1], found[2], found[3]
+    def reference(match: re.Match[str]) -> str:
+        kind, id, label = match[1], match[2], match[3]
         if kind == "!":
             return label or "@" + id.split("^", 1)[0]
         return kind + (label or names.get(id, id))
 
-    text = _LINK.sub(lambda found: found[2] or found[1].removeprefix("mailto:"), _REFERENCE.sub(reference, text))
+    text = _LINK.sub(lambda match: match[2] or match[1].removeprefix("mailto:"), _REFERENCE.sub(reference, text))
     return html.unescape(_ITALIC.sub(r"\1", _BOLD.sub(r"\1", text)))

@@ -54,7 +54,7 @@ class _Cue(NamedTuple):
 def speech_in(text: str) -> str:
     """A subtitle without what is heard but not said: sounds in brackets, songs between notes."""
     text = _SOUND.sub(" ", _SONG.sub(" ", text))
-    text = _SOUND_IN_ROUND_BRACKETS.sub(lambda found: found[1] or "", text)
+    text = _SOUND_IN_ROUND_BRACKETS.sub(lambda match: match[1] or "", text)
     return _SOUND_IN_A_SENTENCE.sub("", text)
 
 
@@ -83,9 +83,9 @@ def _with_colons(cue: _Cue, names: set[str]) -> _Cue:
     known = {name.lower(): name for name in names}
 
     def named(line: str) -> str:
-        found = _IN_BRACKETS.match(line)
-        name = known.get((found[2] or found[3]).strip().lower()) if found else None
-        return f"{found[1]}{name}: {line[found.end() :]}" if found and name else line
+        match = _IN_BRACKETS.match(line)
+        name = known.get((match[2] or match[3]).strip().lower()) if match else None
+        return f"{match[1]}{name}: {line[match.end() :]}" if match and name else line
 
     return cue._replace(lines=[named(line) for line in cue.lines])
 
@@ -113,8 +113,8 @@ def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
             if not block[0].lstrip("\ufeff").startswith(_NOT_CUES) and cue is not None:
                 cue.lines.extend(block)
             continue
-        found = _TIMING.fullmatch(block[timing])
-        if found is None:
+        match = _TIMING.fullmatch(block[timing])
+        if match is None:
             raise FormatError(
                 f"expected a time such as '00:00:01,000 --> 00:00:04,000', not {block[timing]!r}",
                 path=path,
@@ -122,7 +122,7 @@ def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
             )
         if cue is not None:
             yield cue
-        cue = _Cue(found[1], found[2], block[timing + 1 :])
+        cue = _Cue(match[1], match[2], block[timing + 1 :])
     if cue is None:
         raise FormatError("no subtitle in the file", path=path)
     yield cue

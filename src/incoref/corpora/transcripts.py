@@ -42,18 +42,18 @@ def label_of(line: str) -> tuple[str, str] | None:
     """Speaker and text of a line that starts with a name, a colon and white space."""
     start = len(line) - len(line.lstrip())
     for before in (_BULLET, _STAMP, _BULLET):
-        found = before.match(line, start)
-        start = found.end() if found else start
+        match = before.match(line, start)
+        start = match.end() if match else start
     chat = _CHAT.fullmatch(line, start)
     if chat is not None:
         return chat[1], chat[2]
     alone = _NAME_AND_TIME.fullmatch(line, start)
     if alone is not None and _is_name(alone[1]) and alone[1].strip("*_ ")[:1].isupper():
         return _name(alone[1]), ""
-    found = _TIMED.fullmatch(line, start) or _LABEL.fullmatch(line, start)
-    if found is None or not _is_name(found[1]):
+    match = _TIMED.fullmatch(line, start) or _LABEL.fullmatch(line, start)
+    if match is None or not _is_name(match[1]):
         return None
-    return _name(found[1]), found[2] or ""
+    return _name(match[1]), match[2] or ""
 
 
 def _name(words: str) -> str:

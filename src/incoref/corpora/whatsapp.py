@@ -77,12 +77,12 @@ def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
 
 def _turns(text: str) -> Iterator[Turn]:
     for time, message in _messages(text):
-        found = _NAME.fullmatch(message)
-        if found is None:
+        match = _NAME.fullmatch(message)
+        if match is None:
             continue
-        said = _ATTACHED.sub("", found["text"]).strip()
+        said = _ATTACHED.sub("", match["text"]).strip()
         if not said.startswith(_OWN) and not _PLACEHOLDER.fullmatch(said):
-            name = found["name"].strip(_MARKS + " ~\u202f\u00a0")
+            name = match["name"].strip(_MARKS + " ~\u202f\u00a0")
             yield Turn(_ISOLATED.sub("", _ADDED.sub("", said)).strip(_MARKS + " \n"), name, (("time", time),))
 
 

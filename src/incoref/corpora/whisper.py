@@ -29,8 +29,8 @@ def fits(value: Any) -> bool:
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    found = ((id, joined(_pieces(segments, path))) for id, segments in groups(text, path, *_KEYS))
-    yield from spoken(found, path)
+    recordings = ((id, joined(_pieces(segments, path))) for id, segments in groups(text, path, *_KEYS))
+    yield from spoken(recordings, path)
 
 
 def _pieces(segments: list[Object], path: Path | str) -> Iterator[Spoken]:

@@ -77,7 +77,7 @@ class IncorefComponent:
             def failed(number: str | int, _: object, error: Exception, batch: list[Doc] = batch) -> None:
                 self._error_handler(_OURS, self, [batch[int(number)]], error)
 
-            for number, found in resolver.pipe(
+            for number, resolved in resolver.pipe(
                 documents,
                 as_tuples=True,
                 workers=resolver.model.encoder.readers,
@@ -85,7 +85,7 @@ class IncorefComponent:
                 on_error=failed,
                 **self._options,
             ):
-                yield _with(batch[int(number)], found)
+                yield _with(batch[int(number)], resolved)
 
     def set_error_handler(self, handler: ErrorHandler) -> None:
         """What ``nlp.set_error_handler`` calls: a document that can't be resolved goes to it, and is left out."""
@@ -106,12 +106,12 @@ class IncorefComponent:
         return self
 
 
-def _with(doc: Doc, found: Document) -> Doc:
+def _with(doc: Doc, resolved: Document) -> Doc:
     """The document of spaCy with the entities that were found, and no others of ours."""
     for key in [key for key in doc.spans if _GROUP.fullmatch(key)]:
         del doc.spans[key]
     words, starts = _words(doc), _sentence_starts(doc)
-    entities = sorted(found.entities, key=lambda entity: entity.mentions[0].tokens)
+    entities = sorted(resolved.entities, key=lambda entity: entity.mentions[0].tokens)
     for number, entity in enumerate(entities, start=1):
         doc.spans[f"{PREFIX}{number}"] = _group(doc, words, starts, str(number), entity)
     return doc

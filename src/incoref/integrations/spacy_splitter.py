@@ -83,13 +83,13 @@ class SpacySplitter:
                 "the spaCy pipeline sets no sentence boundaries; give it a component that does, "
                 "for example with nlp.add_pipe('sentencizer')"
             )
-        found = [self._tokens(span, paragraph, offset) for span in document.sents]
-        found = [tokens for tokens in found if tokens]
-        for number, tokens in enumerate(found, start=1):
+        sentences = [self._tokens(span, paragraph, offset) for span in document.sents]
+        sentences = [tokens for tokens in sentences if tokens]
+        for number, tokens in enumerate(sentences, start=1):
             while len(tokens) > (kept := longest_part(tokens, self.max_tokens, self.max_characters)):
                 yield sentence_of(tokens[:kept], FORCED)
                 tokens = tokens[kept:]
-            yield sentence_of(tokens, FORCED if forced and number == len(found) else ())
+            yield sentence_of(tokens, FORCED if forced and number == len(sentences) else ())
 
     def _tokens(self, span: Iterable[Any], paragraph: str, offset: int) -> list[Token]:
         places = ((token.idx, token.idx + len(token)) for token in span if not token.is_space)

@@ -51,10 +51,10 @@ class Resolve:
         resolver = _loaded(self._model)
         for batch in batches:
             table = arrow().Table.from_batches([batch])
-            found = answered(
+            resolved = answered(
                 resolver, table, self._columns, self._fields, singletons=self._singletons, options=self._options
             )
-            yield from found.to_batches()
+            yield from resolved.to_batches()
 
 
 @lru_cache(maxsize=1)

@@ -109,10 +109,10 @@ def _decisions(model: Model, document: Document, scheme: str | None) -> Decision
 
 def _spans(decisions: Decisions) -> list[list[tuple[int, int]]]:
     """The mentions of each entity."""
-    found: list[list[tuple[int, int]]] = [[] for _ in range(int(decisions.entity_of.max(initial=-1)) + 1)]
+    clusters: list[list[tuple[int, int]]] = [[] for _ in range(int(decisions.entity_of.max(initial=-1)) + 1)]
     for entity, (first, last) in zip(decisions.entity_of.tolist(), decisions.derivation().spans, strict=True):
-        found[entity].append((first, last + 1))
-    return found
+        clusters[entity].append((first, last + 1))
+    return clusters
 
 
 def _annotated(document: Document, decisions: Decisions) -> Document:
@@ -176,10 +176,10 @@ def label_into(
 def _write_shard(
     shards: Shards, number: int, given: Sequence[Document], labelled: Sequence[Document | None]
 ) -> Record:
-    found = [document for document in labelled if document is not None]
+    written = [document for document in labelled if document is not None]
     unfinished = shards.unfinished(number)
-    write_file(unfinished, jsonlines.write(found, Losses()))
-    words = sum(len(document.tokens) for document in found)
-    record = Record(len(given), len(found), words, sum(len(list(document.mentions)) for document in found))
+    write_file(unfinished, jsonlines.write(written, Losses()))
+    words = sum(len(document.tokens) for document in written)
+    record = Record(len(given), len(written), words, sum(len(list(document.mentions)) for document in written))
     shards.finish(number, unfinished, record)
     return record

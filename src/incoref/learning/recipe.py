@@ -73,9 +73,9 @@ class Step(_Section):
 
     @property
     def part(self) -> RunStep | ExportStep | EvaluateStep:
-        found = self.run or self.export or self.evaluate
-        assert found is not None
-        return found
+        chosen = self.run or self.export or self.evaluate
+        assert chosen is not None
+        return chosen
 
     @property
     def kind(self) -> str:
@@ -181,8 +181,8 @@ class Cook:
 
     def scores(self, step: EvaluateStep) -> dict[str, dict[str, Any]]:
         """The scores of an evaluation that is done, by the titles of its corpora."""
-        found: dict[str, dict[str, Any]] = self._recorded(Step(evaluate=step)).get("scores", {})
-        return found
+        scores: dict[str, dict[str, Any]] = self._recorded(Step(evaluate=step)).get("scores", {})
+        return scores
 
     def _configuration(self, run: RunStep | None) -> Configuration:
         settings = [*self.recipe.settings, *(run.settings if run else ())]
@@ -201,10 +201,10 @@ class Cook:
 
     def _recorded(self, step: Step) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._record(step).read_text(encoding="utf-8"))
+            record: dict[str, Any] = json.loads(self._record(step).read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        return found
+        return record
 
     def _train(self, run: RunStep, report: Callable[[Report], None], stop: Callable[[], bool]) -> None:
         configuration, folder = self._configuration(run), self.folder / run.name

@@ -77,49 +77,49 @@ class Reference:
         rows = [Difference(name, apart, document, rough.get(name)) for name, (apart, document) in exact.items()]
         return [*rows, *self.own()]
 
-    def _compared(self, found: Outputs, wanted: Outputs, number: int) -> dict[str, float]:
+    def _compared(self, ours: Outputs, wanted: Outputs, number: int) -> dict[str, float]:
         largest: dict[str, float] = {}
-        for quantity, apart in differences(found, wanted, f"document {number}", self.path):
+        for quantity, apart in differences(ours, wanted, f"document {number}", self.path):
             largest[quantity] = max(largest.get(quantity, 0.0), apart)
         return largest
 
 
 def differences(
-    found: Any, wanted: Any, place: str, path: Path, quantity: tuple[str, ...] = ()
+    computed: Any, wanted: Any, place: str, path: Path, quantity: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, float]]:
     """How far two outputs are apart, one pair per number or decision.
 
     A quantity is named by the fields that lead to it; norms of gradients are one quantity whatever their parameter.
     """
-    if isinstance(found, Mapping):
-        _check_fields(found, wanted, place, path)
+    if isinstance(computed, Mapping):
+        _check_fields(computed, wanted, place, path)
         one = quantity != () and quantity[-1] in GRADIENT_NORMS
-        for name, value in found.items():
+        for name, value in computed.items():
             inner = quantity if one else (*quantity, name)
             yield from differences(value, wanted[name], f"{place}, {name}", path, inner)
         return
     title = ": ".join(part.replace("_", " ") for part in quantity)
-    if isinstance(found, list | tuple):
+    if isinstance(computed, list | tuple):
         if not isinstance(wanted, list) and wanted is not None:
             raise FormatError(f"{place}: expected a list, not {_kind(wanted)}", path=path)
-        yield title, 0.0 if wanted is not None and len(found) == len(wanted) else math.inf
+        yield title, 0.0 if wanted is not None and len(computed) == len(wanted) else math.inf
         if wanted is not None:
-            for number, (ours, theirs) in enumerate(zip(found, wanted, strict=False)):
+            for number, (ours, theirs) in enumerate(zip(computed, wanted, strict=False)):
                 yield from differences(ours, theirs, f"{place} {number}", path, quantity)
-    elif isinstance(found, float):
+    elif isinstance(computed, float):
         if wanted is not None and (isinstance(wanted, bool) or not isinstance(wanted, int | float)):
             raise FormatError(f"{place}: expected a number, not {_kind(wanted)}", path=path)
-        yield title, difference(found, wanted)
+        yield title, difference(computed, wanted)
     else:
-        yield title, 0.0 if type(found) is type(wanted) and found == wanted else math.inf
+        yield title, 0.0 if type(computed) is type(wanted) and computed == wanted else math.inf
 
 
-def _check_fields(found: Mapping[str, Any], wanted: Any, place: str, path: Path) -> None:
+def _check_fields(computed: Mapping[str, Any], wanted: Any, place: str, path: Path) -> None:
     if not isinstance(wanted, dict):
         raise FormatError(f"{place}: expected an object, not {_kind(wanted)}", path=path)
-    if missing := found.keys() - wanted.keys():
+    if missing := computed.keys() - wanted.keys():
         raise FormatError(f"{place}: the outputs lack {', '.join(sorted(missing))}", path=path)
-    if unknown := wanted.keys() - found.keys():
+    if unknown := wanted.keys() - computed.keys():
         raise FormatError(f"{place}: nothing of ours to compare with {', '.join(sorted(unknown))}", path=path)
 
 
@@ -129,19 +129,19 @@ def _kind(value: Any) -> str:
     )
 
 
-def difference(found: float | None, wanted: float | None) -> float:
+def difference(computed: float | None, wanted: float | None) -> float:
     """Absolute, or relative where the wanted value is larger than 1; infinite where only one is there."""
-    if found is None or wanted is None:
-        return 0.0 if found is wanted else math.inf
-    apart = abs(found - wanted) / max(1.0, abs(wanted))
+    if computed is None or wanted is None:
+        return 0.0 if computed is wanted else math.inf
+    apart = abs(computed - wanted) / max(1.0, abs(wanted))
     return math.inf if math.isnan(apart) else apart
 
 
-def tensor_difference(found: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
+def tensor_difference(computed: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
     """The largest difference of all elements; a tensor that is only on one side counts as 0 on the other."""
     largest = 0.0
-    for name in found.keys() | wanted.keys():
-        one = found.get(name, torch.zeros(()))
+    for name in computed.keys() | wanted.keys():
+        one = computed.get(name, torch.zeros(()))
         other = wanted.get(name, torch.zeros(()))
         apart = ((one - other).abs() / other.abs().clamp(min=1)).max().item()
         largest = math.inf if math.isnan(apart) else max(largest, apart)

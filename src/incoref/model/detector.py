@@ -140,8 +140,8 @@ class _ChunkScoring:
         hidden += self._stack[-1][2]
         hidden += scorer.tables["width"][width]
         np.maximum(hidden, scorer.zeros, out=hidden)
-        found: list[float] = (scorer.output @ hidden + scorer.output_bias).tolist()
-        return found
+        scores: list[float] = (scorer.output @ hidden + scorer.output_bias).tolist()
+        return scores
 
     def taken(self, position: int, action: Action) -> None:
         scorer, hidden = self._scorer, self._hidden

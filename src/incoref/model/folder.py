@@ -215,16 +215,16 @@ class Model:
         ``speaker`` is the one before the first. A mention that goes on where a long sentence is cut ends there.
         """
         state, place = self.encoder.start(), 0
-        found: dict[tuple[int, int], SpanVector] = {}
+        by_span: dict[tuple[int, int], SpanVector] = {}
         for block in self.blocks(utterances, None, speaker):
             subwords = joined([part for _, part in block])
             vectors, state = self.encoder.read(subwords.ids, state)
             words = word_means(vectors, subwords)
             inside = [span for span in spans if place <= span[0] < place + len(words)]
             local = [(first - place, min(last - place, len(words) - 1)) for first, last in inside]
-            found.update(zip(inside, self.heads.clusters.spans(words, local), strict=True) if inside else ())
+            by_span.update(zip(inside, self.heads.clusters.spans(words, local), strict=True) if inside else ())
             place += len(words)
-        return [found[span] for span in spans]
+        return [by_span[span] for span in spans]
 
 
 def read_heads(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
@@ -243,6 +243,6 @@ def word_means(vectors: Floats, subwords: Subwords) -> Floats:
     counts = np.bincount(subwords.word[owned])
     if not len(counts):
         return vectors[:0]
-    found: Floats = np.add.reduceat(vectors[owned], np.cumsum(counts) - counts, axis=0)
-    found /= counts.astype(np.float32)[:, None]
-    return found
+    means: Floats = np.add.reduceat(vectors[owned], np.cumsum(counts) - counts, axis=0)
+    means /= counts.astype(np.float32)[:, None]
+    return means

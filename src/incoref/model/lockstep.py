@@ -24,15 +24,15 @@ def decode_all(
     scorer: ActionScorer, chunks: Sequence[Floats], classes: Mapping[str, int], temperature: float = 1.0
 ) -> list[list[Step]]:
     """What ``decode`` finds in each chunk of token vectors (n, vector)."""
-    found: list[list[Step]] = [[] for _ in chunks]
+    derivations: list[list[Step]] = [[] for _ in chunks]
     # Chunks of like length finish together.
     order = sorted((number for number, chunk in enumerate(chunks) if len(chunk)), key=lambda n: len(chunks[n]))
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
         decoded = _Lockstep(scorer, [chunks[number] for number in some], classes).decoded(temperature)
         for number, steps in zip(some, decoded, strict=True):
-            found[number] = steps
-    return found
+            derivations[number] = steps
+    return derivations
 
 
 class _Chunk:
@@ -117,10 +117,10 @@ class _Lockstep:
         hidden += self._tops[numbers]
         hidden += scorer.tables["width"][widths]
         np.maximum(hidden, scorer.zeros, out=hidden)
-        found: list[list[float]] = (
+        scores: list[list[float]] = (
             np.matmul(scorer.output, hidden[:, :, None])[:, :, 0] + scorer.output_bias
         ).tolist()
-        return found
+        return scores
 
     def _remember(self, numbers: Sequence[int], actions: Sequence[Action]) -> None:
         """Tell the action LSTMs of these chunks what was done."""
@@ -151,5 +151,5 @@ class _Lockstep:
 
 def _each_times(rows: Floats, matrix: Floats) -> Floats:
     """Each row by itself times the matrix, as ``row @ matrix`` gives it."""
-    found: Floats = np.matmul(rows[:, None, :], matrix)[:, 0]
-    return found
+    product: Floats = np.matmul(rows[:, None, :], matrix)[:, 0]
+    return product

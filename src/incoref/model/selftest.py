@@ -64,10 +64,10 @@ def check(model: Model) -> int:
     except (ValueError, KeyError, TypeError) as error:
         raise IncorefError(f"{path}: not a golden file: {error!r}") from error
     for number, text in enumerate(texts, start=1):
-        found = clusters_of(model, text.sentences, text.speakers)
-        if found != text.clusters:
+        clusters = clusters_of(model, text.sentences, text.speakers)
+        if clusters != text.clusters:
             raise IncorefError(
-                f"{path}: text {number} gave the clusters {found}, not {text.clusters}; "
+                f"{path}: text {number} gave the clusters {clusters}, not {text.clusters}; "
                 "the model's files or this machine's arithmetic are not what they were"
             )
     return len(texts)

@@ -175,14 +175,14 @@ class Heads:
         ``between`` is called now and then among many mentions, for the caller to do something else or to raise.
         """
         words = [word for utterance in block for word in utterance.words]
-        found = [(step.mention, step) for step in seen.steps if step.mention is not None]
-        memory = state.memory.copy(room=len(found))
+        emitted = [(step.mention, step) for step in seen.steps if step.mention is not None]
+        memory = state.memory.copy(room=len(emitted))
         quoted, quotation_state = quotations_of(block, state)
         mentions = []
-        if found:
+        if emitted:
             place = _Places(block, state)
             constant = self.clusters.constant(classes)
-            for number, (((first, last), step), vector) in enumerate(zip(found, seen.spans, strict=True), start=1):
+            for number, (((first, last), step), vector) in enumerate(zip(emitted, seen.spans, strict=True), start=1):
                 if between is not None and number % _AT_ONCE == 0:
                     between()
                 sentence, turn, speaker = place.of(first)
@@ -207,12 +207,12 @@ class Heads:
 
 def turns(speakers: Iterable[str | None], turn: int = 0, before: str | None = None) -> list[int]:
     """The number of the turn that each sentence belongs to: a new one where the speaker changes."""
-    found = []
+    numbers = []
     for speaker in speakers:
         turn += speaker != before
         before = speaker
-        found.append(turn)
-    return found
+        numbers.append(turn)
+    return numbers
 
 
 def _turns_of(block: Sequence[Utterance], state: ReadingState) -> list[int]:

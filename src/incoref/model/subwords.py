@@ -85,9 +85,9 @@ class SubwordTokenizer:
 
     def _id_of(self, *names: str) -> int:
         for name in names:
-            found = self._tokenizer.token_to_id(name)
-            if found is not None:
-                return int(found)
+            id = self._tokenizer.token_to_id(name)
+            if id is not None:
+                return int(id)
         raise IncorefError(f"the tokenizer has no symbol {' or '.join(names)}")
 
     def encode(self, words: Sequence[str], speaker: str | None = None) -> Subwords:
@@ -104,8 +104,8 @@ class SubwordTokenizer:
         prefix: list[int] = []
         if speaker is not None:
             name = [*(name_words(speaker) or ("speaker",)), ":"]
-            found = self._tokenizer.encode(name, is_pretokenized=True, add_special_tokens=False).ids
-            prefix = list(found)[:_LONGEST_NAME]
+            name_ids = self._tokenizer.encode(name, is_pretokenized=True, add_special_tokens=False).ids
+            prefix = list(name_ids)[:_LONGEST_NAME]
         return Subwords(
             np.array([*prefix, *ids, self.separator], np.int64),
             np.array([*[NO_WORD] * len(prefix), *owners, NO_WORD], np.int64),
@@ -119,16 +119,16 @@ class SubwordTokenizer:
 
 def writings(words: Sequence[str]) -> list[int]:
     """How the words of a sentence are written; the capital of its first word says less than others."""
-    found, first = [], True
+    kinds, first = [], True
     for word in words:
         if not word[:1].isupper():
-            found.append(_PLAIN)
+            kinds.append(_PLAIN)
         elif len(word) > 1 and word.isupper():
-            found.append(_CAPITALS)
+            kinds.append(_CAPITALS)
         else:
-            found.append(_FIRST_CAPITAL if first else _CAPITAL)
+            kinds.append(_FIRST_CAPITAL if first else _CAPITAL)
         first = first and not any(map(str.isalnum, word))
-    return found
+    return kinds
 
 
 def _without_surrogates(word: str) -> str:

@@ -94,11 +94,11 @@ class State:
     @property
     def actions(self) -> tuple[Action, ...]:
         """The whole history, oldest first."""
-        found, node = [], self.history
+        actions, node = [], self.history
         while node is not None:
-            found.append(node.action)
+            actions.append(node.action)
             node = node.before
-        return tuple(reversed(found))
+        return tuple(reversed(actions))
 
 
 def start(length: int) -> State:
@@ -240,10 +240,10 @@ def derivable(spans: Iterable[Span], length: int) -> Derivable:
 def replay(actions: Iterable[Action], length: int) -> list[Span]:
     """The mentions that a derivation finds, in the order in which it finds them."""
     state = start(length)
-    found = []
+    mentions = []
     for action in actions:
         mention = mention_of(state, action)
         state = apply(state, action)
         if mention is not None:
-            found.append(mention)
-    return found
+            mentions.append(mention)
+    return mentions

@@ -63,4 +63,4 @@ def update_json(update: Update) -> dict[str, Any]:
 def json_line(value: Any) -> str:
     """JSON in one line, without the line break; UTF-8 can encode it whatever is in it."""
     written = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return _HALF_CHARACTER.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    return _HALF_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", written)

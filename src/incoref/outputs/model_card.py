@@ -21,6 +21,6 @@ def put_into_card(card: Path, section: str) -> None:
         text = card.read_text(encoding="utf-8")
     except OSError as error:
         raise IncorefError(f"{card}: {error.strerror or error}") from error
-    before, found, after = text.partition(f"\n{heading}\n")
-    kept = after[after.find("\n## ") :] if found and "\n## " in after else ""
+    before, separator, after = text.partition(f"\n{heading}\n")
+    kept = after[after.find("\n## ") :] if separator and "\n## " in after else ""
     card.write_text(f"{before.rstrip()}\n\n{section}{kept}", encoding="utf-8")

@@ -83,13 +83,13 @@ def policy(style: str, script: str = "") -> str:
 
 
 def counts(document: Document) -> str:
-    found = {
+    numbers = {
         ("entity", "entities"): len(document.entities),
         ("mention", "mentions"): sum(map(len, document.entities)),
         ("sentence", "sentences"): len(document.sentences),
         ("word", "words"): len(document.tokens),
     }
-    return " · ".join(f"{count:,} {names[count != 1]}" for names, count in found.items())
+    return " · ".join(f"{count:,} {names[count != 1]}" for names, count in numbers.items())
 
 
 def text_blocks(document: Document, looks: dict[str, int]) -> Iterator[str]:

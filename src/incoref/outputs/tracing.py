@@ -53,16 +53,16 @@ class Row:
 def rows(updates: Iterable[Update], words: Sequence[str]) -> Iterator[Row]:
     """All steps of these updates, which start with the text's first sentence and have a trace."""
     said: dict[str, tuple[str, ...]] = {}
-    found: dict[tuple[int, int], Mention] = {}
+    mention_at: dict[tuple[int, int], Mention] = {}
     stack: list[int] = []  # goes on from sentence to sentence where several are read at once
     step = 0
     for update in updates:
-        found.update({mention.tokens: mention for mention in update.mentions})
+        mention_at.update({mention.tokens: mention for mention in update.mentions})
         here: dict[str, None] = {}
         end = update.trace[-1].token + 1 if update.trace else 0
         for taken in update.trace:
             step += 1
-            mention = None if taken.mention is None else found[taken.mention]
+            mention = None if taken.mention is None else mention_at[taken.mention]
             effect = EFFECTS[Action[taken.action]]
             if effect.pops:
                 stack.pop()

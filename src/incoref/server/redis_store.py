@@ -246,8 +246,8 @@ class RedisStore:
         self._call("share", id, view or "")
 
     def view(self, id: str) -> str | None:
-        found = self._call("view", id)
-        return None if found is None else found.decode()
+        view = self._call("view", id)
+        return None if view is None else view.decode()
 
     def viewed(self, view: str) -> str:
         with self._reaching():

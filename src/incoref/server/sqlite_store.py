@@ -242,8 +242,8 @@ class SqliteStore:
                 raise missing(id)
 
     def view(self, id: str) -> str | None:
-        found = self._session("view", id)
-        return None if found is None else str(found)
+        view = self._session("view", id)
+        return None if view is None else str(view)
 
     def viewed(self, view: str) -> str:
         rows = self._read("SELECT id FROM sessions WHERE view = ?", (view,))
@@ -381,7 +381,7 @@ class _Append:
 
 
 def _key(db: sqlite3.Connection, id: str) -> int:
-    found = db.execute("SELECT key FROM sessions WHERE id = ?", (id,)).fetchone()
-    if found is None:
+    row = db.execute("SELECT key FROM sessions WHERE id = ?", (id,)).fetchone()
+    if row is None:
         raise missing(id)
-    return int(found[0])
+    return int(row[0])

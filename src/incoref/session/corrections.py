@@ -189,7 +189,7 @@ def with_mentions(state: SessionState, change: Callable[[Mention], Mention | Non
     """The state with every mention in the transcript changed, or gone where ``change`` gives none."""
 
     def changed(line: Line) -> Line:
-        found = tuple(kept for mention in line.mentions if (kept := change(mention)) is not None)
-        return line if found == line.mentions else replace(line, mentions=found)
+        mentions = tuple(kept for mention in line.mentions if (kept := change(mention)) is not None)
+        return line if mentions == line.mentions else replace(line, mentions=mentions)
 
     return replace(state, lines=Log.of(changed(line) for line in state.lines))

@@ -48,9 +48,9 @@ def with_speaker(
             raise IncorefError("some of the sentences to be read again are no longer kept; raise 'history'")
         lines = [replace(line, speaker=speaker) if wanted(line) else line for line in lines]
         state = _with_text_of(after, corrected[-1])
-        state, found = advance(model, options, state, lines, close=not after.waiting)
+        state, answered = advance(model, options, state, lines, close=not after.waiting)
         corrected.append(state)
-        updates += found
+        updates += answered
     return corrected, [update for update in updates if update.sentence >= first]
 
 

@@ -30,12 +30,12 @@ def decompressed(data: bytes) -> bytes:
     """Undo ``compressed``, without using more memory than the size of the input allows for."""
     limit = _limit(len(data))
     stream = zlib.decompressobj()
-    found = stream.decompress(data, limit + 1)
-    if len(found) > limit:
+    content = stream.decompress(data, limit + 1)
+    if len(content) > limit:
         raise ValueError(f"{len(data)} bytes expand to more than {limit}")
     if not stream.eof:
         raise ValueError("the compressed data is cut off")
-    return found
+    return content
 
 
 def _limit(size: int) -> int:

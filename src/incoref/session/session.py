@@ -350,9 +350,9 @@ class Session:
         self, state: SessionState, lines: Sequence[Line], updates: list[Update], *, close: bool
     ) -> list[Update]:
         """Read sentences and make the state after them this session's; before that, nothing has changed."""
-        state, found = self._advanced(state, lines, close=close)
+        state, of_rest = self._advanced(state, lines, close=close)
         self._take(state)
-        return updates + found
+        return updates + of_rest
 
     def _take(self, state: SessionState) -> None:
         """Make a state this session's; provisional text is gone, and the state before can be gone back to."""

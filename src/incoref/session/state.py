@@ -174,10 +174,10 @@ def advancing(
     for start in range(0, max(1, len(lines)), AT_ONCE):
         end = start + AT_ONCE
         last = end >= len(lines)
-        state, found = yield from _reading_some(
+        state, of_lines = yield from _reading_some(
             model, options, state, lines[start:end], close=close and last, between_steps=between_steps
         )
-        updates += found
+        updates += of_lines
     return state, updates
 
 
@@ -210,8 +210,8 @@ def _reading_some(
         of_group = [None] * len(group) if seen is None else seen[done : done + len(group)]
         done += len(group)
         known = list(zip(group, of_group, strict=True))
-        state, found = _read_group(model, options, classes, state, known, inside, between_steps, share)
-        updates += found
+        state, answered = _read_group(model, options, classes, state, known, inside, between_steps, share)
+        updates += answered
     return state, updates
 
 
@@ -259,13 +259,13 @@ def _read_group(
         first = state.model.reading.tokens
         after, result = model.step(block, state.model, classes, seen, between_steps)
         live = list(state.live)
-        for found in result.mentions:
-            place, end = (bisect_right(starts, token) - 1 for token in (found.first, found.last))
+        for decided in result.mentions:
+            place, end = (bisect_right(starts, token) - 1 for token in (decided.first, decided.last))
             inside = lines[place : end + 1]
-            mention = _mention(inside, found, live, next_id, options.runners_up)
+            mention = _mention(inside, decided, live, next_id, options.runners_up)
             mentions[place].append(mention)
-            _link(live, found.entity, mention, name_in(inside, mention))
-            next_id += found.new
+            _link(live, decided.entity, mention, name_in(inside, mention))
+            next_id += decided.new
         for step in result.steps if options.trace else ():
             steps[bisect_right(starts, first + step.position) - 1].append(_trace_step(first, step))
         end = bisect_right(starts, after.reading.tokens) - 1
@@ -276,12 +276,12 @@ def _read_group(
     answered = [
         replace(
             line,
-            mentions=tuple(sorted(found, key=lambda mention: (mention.start, -mention.end))),
+            mentions=tuple(sorted(of_line, key=lambda mention: (mention.start, -mention.end))),
             warnings=(*line.warnings, f"a sentence of {len(line)} words was read in {count} parts")
             if count > 1
             else line.warnings,
         )
-        for line, found, count in zip(lines, mentions, parts, strict=True)
+        for line, of_line, count in zip(lines, mentions, parts, strict=True)
     ]
     answered, language = _with_language(answered, state.language)
     elapsed = round((time.perf_counter() - started) * 1000, 3)
@@ -320,29 +320,29 @@ def _with_language(lines: Sequence[Line], evidence: Evidence | None) -> tuple[li
 
 
 def _mention(
-    lines: Sequence[Line], found: FoundMention, live: Sequence[LiveEntity], next_id: int, runners_up: int
+    lines: Sequence[Line], decided: FoundMention, live: Sequence[LiveEntity], next_id: int, runners_up: int
 ) -> Mention:
     """A mention in these sentences: in one, or from the first to the last of a block."""
-    start = lines[0].start + lines[0].bounds[2 * (found.first - lines[0].first)]
-    end = lines[-1].start + lines[-1].bounds[2 * (found.last - lines[-1].first) + 1]
+    start = lines[0].start + lines[0].bounds[2 * (decided.first - lines[0].first)]
+    end = lines[-1].start + lines[-1].bounds[2 * (decided.last - lines[-1].first) + 1]
     text = lines[0].text + "".join(line.before + line.text for line in lines[1:])
     return Mention(
         start=start,
         end=end,
         text=text[start - lines[0].start : end - lines[0].start],
-        tokens=(found.first, found.last + 1),
+        tokens=(decided.first, decided.last + 1),
         sentence=lines[0].number,
-        entity=str(next_id) if found.new else live[found.entity].id,
-        confidence=found.confidence,
-        mention_confidence=found.mention_confidence,
-        new=found.new,
-        runners_up=_runners_up(found, live, runners_up) if runners_up else (),
+        entity=str(next_id) if decided.new else live[decided.entity].id,
+        confidence=decided.confidence,
+        mention_confidence=decided.mention_confidence,
+        new=decided.new,
+        runners_up=_runners_up(decided, live, runners_up) if runners_up else (),
     )
 
 
-def _runners_up(found: FoundMention, live: Sequence[LiveEntity], most: int) -> tuple[RunnerUp, ...]:
-    probabilities = found.decision.probabilities.tolist()
-    others = [row for row in range(len(probabilities)) if row != found.entity]
+def _runners_up(decided: FoundMention, live: Sequence[LiveEntity], most: int) -> tuple[RunnerUp, ...]:
+    probabilities = decided.decision.probabilities.tolist()
+    others = [row for row in range(len(probabilities)) if row != decided.entity]
     others.sort(key=lambda row: -probabilities[row])
     return tuple(RunnerUp(live[row].id if row < len(live) else None, probabilities[row]) for row in others[:most])
 

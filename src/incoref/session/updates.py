@@ -66,10 +66,10 @@ class Update:
 
     def __repr__(self) -> str:
         said_by = f" by {self.speaker}" if self.speaker else ""
-        found = ", ".join(f"{mention.text} ({mention.entity})" for mention in self.mentions) or "no mentions"
+        mentions = ", ".join(f"{mention.text} ({mention.entity})" for mention in self.mentions) or "no mentions"
         warnings = f"; {'; '.join(self.warnings)}" if self.warnings else ""
         text = self.text if len(self.text) <= 60 else self.text[:59] + "…"
-        return f"<Update of sentence {self.sentence}{said_by} {text!r}: {found}{warnings}>"
+        return f"<Update of sentence {self.sentence}{said_by} {text!r}: {mentions}{warnings}>"
 
     def _repr_html_(self) -> str:
         return PLUGGED["html"](self)

@@ -151,8 +151,8 @@ def _judge(gap: Gap) -> Verdict:
 
 
 def _indentation(line: str) -> str:
-    found = _BLANKS.match(line)
-    return found[0] if found else ""
+    match = _BLANKS.match(line)
+    return match[0] if match else ""
 
 
 def _undecorated(gap: Gap) -> str:
@@ -190,8 +190,8 @@ def _after_stop(gap: Gap, base: str, stop: str, *, closed: bool) -> Verdict:
 def _after_full_stop(gap: Gap, base: str, head: int, *, closed: bool) -> Verdict:
     abbreviated = Verdict.GO_ON if closed else Verdict.ABBREVIATED
     following = gap.text[head : head + 1]
-    found = _LAST_WORD.search(base)
-    word = found[0] if found else ""
+    match = _LAST_WORD.search(base)
+    word = match[0] if match else ""
     lower = word.lower()
     initials = _INITIALS.fullmatch(word) is not None and word != "I"
     if (lower in TITLES and word[0].isupper()) or word in INNER or _is_numbering(gap, base):

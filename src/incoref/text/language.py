@@ -46,8 +46,8 @@ class Evidence(NamedTuple):
 
     def with_text(self, text: str) -> Evidence:
         letters, latin, words, small = self
-        for found in _WORD.finditer(text):
-            word = found[0]
+        for match in _WORD.finditer(text):
+            word = match[0]
             inside = len(word) if word.isascii() else sum(map(_is_latin, word))
             letters, latin = letters + len(word), latin + inside
             if inside:

@@ -159,12 +159,12 @@ class C2F(nn.Module):
         gate = torch.sigmoid(self.gate(torch.cat([vectors, attended], dim=1)))
         return Attended(scores[:, 1:], attended, gate, gate * attended + (1 - gate) * vectors)
 
-    def loss(self, found: C2FScores, document: Pieces) -> Tensor:
+    def loss(self, scores: C2FScores, document: Pieces) -> Tensor:
         """The loss of the configuration; a sum over spans."""
-        gold = self.gold(found, document)
-        loss = self.hinge_loss(found, gold) if self.config.loss == "hinge" else self.marginal_loss(found, gold)
+        gold = self.gold(scores, document)
+        loss = self.hinge_loss(scores, gold) if self.config.loss == "hinge" else self.marginal_loss(scores, gold)
         if self.config.mention_loss:
-            loss = loss + self.config.mention_loss * self.mention_loss(found, document)
+            loss = loss + self.config.mention_loss * self.mention_loss(scores, document)
         return loss
 
     def training_losses(
@@ -178,29 +178,29 @@ class C2F(nn.Module):
         yield {"links": self.loss(self(encode(document.windows), document), document)}
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
-        found = self(encode(document.windows), document)
-        return Prediction(found.clusters, len(found.candidates), found.comparisons)
+        scores = self(encode(document.windows), document)
+        return Prediction(scores.clusters, len(scores.candidates), scores.comparisons)
 
-    def gold(self, found: C2FScores, document: Pieces) -> Tensor:
+    def gold(self, scores: C2FScores, document: Pieces) -> Tensor:
         """Which entries of the scores are right, (K, 1 + k)."""
-        cluster = gold_clusters(found.spans.pairs(), document.gold, found.kept)
-        real = found.coarse > -torch.inf
-        same = (cluster[:, None] == cluster[found.antecedents]) & (cluster[:, None] > 0) & real
+        cluster = gold_clusters(scores.spans.pairs(), document.gold, scores.kept)
+        real = scores.coarse > -torch.inf
+        same = (cluster[:, None] == cluster[scores.antecedents]) & (cluster[:, None] > 0) & real
         return torch.cat([~same.any(dim=1, keepdim=True), same], dim=1)
 
-    def marginal_loss(self, found: C2FScores, gold: Tensor) -> Tensor:
-        return marginal_loss(found.scores, gold).sum()
+    def marginal_loss(self, scores: C2FScores, gold: Tensor) -> Tensor:
+        return marginal_loss(scores.scores, gold).sum()
 
-    def mention_loss(self, found: C2FScores, document: Pieces) -> Tensor:
+    def mention_loss(self, scored: C2FScores, document: Pieces) -> Tensor:
         """Cross-entropy of whether each span that is kept is a gold mention."""
-        gold = gold_clusters(found.spans.pairs(), document.gold, found.kept) > 0
-        scores = found.mention_scores[found.kept]
+        gold = gold_clusters(scored.spans.pairs(), document.gold, scored.kept) > 0
+        scores = scored.mention_scores[scored.kept]
         return nn.functional.binary_cross_entropy_with_logits(scores, gold.to(scores), reduction="sum")
 
-    def hinge_loss(self, found: C2FScores, gold: Tensor) -> Tensor:
+    def hinge_loss(self, scores: C2FScores, gold: Tensor) -> Tensor:
         """A margin between the best entry and the best right one, its weight by the kind of mistake."""
-        best, choice = found.scores.max(dim=1)
-        best_gold, right = found.scores.masked_fill(~gold, -torch.inf).max(dim=1)
+        best, choice = scores.scores.max(dim=1)
+        best_gold, right = scores.scores.masked_fill(~gold, -torch.inf).max(dim=1)
         false_new = self.config.false_new
         weight = torch.full_like(best, (3 - false_new) / 2)
         weight = weight - (1 - false_new) * ((choice == 0) & (right != 0)).to(weight)

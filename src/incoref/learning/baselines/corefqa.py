@@ -110,19 +110,19 @@ class CorefQA(nn.Module):
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
         """The loss of the proposals, and of some questions: those that are asked count as all mentions there are."""
-        found = self.proposals(encode(document.windows), document)
-        yield {"mentions": self._mention_loss(found, document)}
-        spans, gold = found.spans.pairs(), document.gold
-        chosen = torch.tensor(self._some(spans, gold, rng), dtype=torch.long, device=found.scores.device)
+        proposals = self.proposals(encode(document.windows), document)
+        yield {"mentions": self._mention_loss(proposals, document)}
+        spans, gold = proposals.spans.pairs(), document.gold
+        chosen = torch.tensor(self._some(spans, gold, rng), dtype=torch.long, device=proposals.scores.device)
         if len(chosen) > 1:
-            asked = found.spans[chosen]
-            scores = self.pair_scores(self.answers(encode, document, asked), found.scores[chosen].detach())
+            asked = proposals.spans[chosen]
+            scores = self.pair_scores(self.answers(encode, document, asked), proposals.scores[chosen].detach())
             yield {"links": marginal_loss(scores, _right(asked, scores, document)).mean()}
 
-    def _mention_loss(self, found: Proposals, document: Pieces) -> Tensor:
-        gold = gold_clusters(found.candidates.pairs(), document.gold, found.scores) > 0
-        target = gold.to(found.scores_of_all)
-        return nn.functional.binary_cross_entropy_with_logits(found.scores_of_all, target)
+    def _mention_loss(self, proposals: Proposals, document: Pieces) -> Tensor:
+        gold = gold_clusters(proposals.candidates.pairs(), document.gold, proposals.scores) > 0
+        target = gold.to(proposals.scores_of_all)
+        return nn.functional.binary_cross_entropy_with_logits(proposals.scores_of_all, target)
 
     def _some(self, spans: Sequence[Span], gold: dict[Span, int], rng: np.random.Generator) -> list[int]:
         """The numbers of a few spans to ask about: up to half of them mentions, the rest any."""
@@ -132,13 +132,13 @@ class CorefQA(nn.Module):
         return sorted([*mentions, *rest][: self.config.questions])
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
-        found = self.proposals(encode(document.windows), document)
-        spans = found.spans.pairs()
+        proposals = self.proposals(encode(document.windows), document)
+        spans = proposals.spans.pairs()
         if not spans:
-            return Prediction([], len(found.candidates), 0)
-        scores = self.pair_scores(self.answers(encode, document, found.spans), found.scores)
+            return Prediction([], len(proposals.candidates), 0)
+        scores = self.pair_scores(self.answers(encode, document, proposals.spans), proposals.scores)
         links = [choice - 1 if choice else NO_ANTECEDENT for choice in scores.argmax(dim=1).tolist()]
-        return Prediction(clusters_of(spans, links), len(found.candidates), len(spans) * (len(spans) - 1) // 2)
+        return Prediction(clusters_of(spans, links), len(proposals.candidates), len(spans) * (len(spans) - 1) // 2)
 
 
 def _right(spans: Spans, scores: Tensor, document: Pieces) -> Tensor:

@@ -8,8 +8,8 @@ from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Span
 
 def resolve(system: CorefQA, encode: Encode, document: Pieces) -> Clusters:
     """The clusters of a document."""
-    found = system.proposals(encode(document.windows), document)
-    mentions, scores = found.spans.pairs(), found.scores.tolist()
+    proposals = system.proposals(encode(document.windows), document)
+    mentions, scores = proposals.spans.pairs(), proposals.scores.tolist()
     asked = {mention: _tags(system, encode, document, mention) for mention in mentions}
     cluster_of: dict[Span, list[Span]] = {}
     clusters: Clusters = []

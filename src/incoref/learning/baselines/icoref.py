@@ -274,9 +274,9 @@ class ICoref(nn.Module):
         """All segments of a document, one after the other; with ``detach``, no gradient goes from one to another."""
         memory = Memory()
         for (start, _), window in zip(document.segment_bounds(), document.windows, strict=True):
-            found = self.read(encode([window]), document, start, memory.detached() if detach else memory, guidance)
-            memory = found.memory
-            yield found
+            segment = self.read(encode([window]), document, start, memory.detached() if detach else memory, guidance)
+            memory = segment.memory
+            yield segment
 
     def clusters(self, memory: Memory) -> Clusters:
         """The output: the largest first, without singletons unless they are wanted."""

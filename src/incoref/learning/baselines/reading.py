@@ -53,9 +53,9 @@ def read_text(document: Document, tokenizer: SubwordTokenizer, names: bool = Fal
     for number, sentence in enumerate(document.sentences):
         turn = sentence.speaker if names and sentence.speaker != speaker else None
         speaker = sentence.speaker
-        found = tokenizer.encode([token.text for token in sentence.tokens], turn)
-        words = [NO_WORD if word == NO_WORD else word + before for word in found.word[:-1].tolist()]
-        text.ids.extend(found.ids[:-1].tolist())
+        subwords = tokenizer.encode([token.text for token in sentence.tokens], turn)
+        words = [NO_WORD if word == NO_WORD else word + before for word in subwords.word[:-1].tolist()]
+        text.ids.extend(subwords.ids[:-1].tolist())
         text.word.extend(words)
         text.sentence.extend([number] * len(words))
         text.speaker.extend([speakers.setdefault(speaker, len(speakers) + 2)] * len(words))
@@ -171,15 +171,15 @@ def with_gold(pieces: Pieces, document: Document) -> tuple[Pieces, Counter[str]]
 
 def word_clusters(pieces: Pieces, clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
     """Clusters of pieces as half-open ranges of words; spans that begin or end outside of words are dropped."""
-    found, taken = [], set[Span]()
+    of_words, taken = [], set[Span]()
     for cluster in clusters:
         words = [(pieces.word[first], pieces.word[last] + 1) for first, last in cluster]
         inside = [span for span in dict.fromkeys(words) if span[0] != NO_WORD and span[1] != NO_WORD + 1]
         inside = [span for span in inside if span not in taken]
         taken.update(inside)
         if inside:
-            found.append(inside)
-    return found
+            of_words.append(inside)
+    return of_words
 
 
 def cut_segments(document: Pieces, first: int, count: int) -> Pieces:

@@ -122,16 +122,16 @@ class S2E(nn.Module):
         yield {"links": self.loss(self(encode(document.windows), document), document)}
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
-        found = self(encode(document.windows), document)
-        return Prediction(found.clusters, len(found.candidates), found.comparisons)
+        scores = self(encode(document.windows), document)
+        return Prediction(scores.clusters, len(scores.candidates), scores.comparisons)
 
-    def gold(self, found: S2EScores, document: Pieces) -> Tensor:
+    def gold(self, scores: S2EScores, document: Pieces) -> Tensor:
         """Which entries of the scores are right, (K, K + 1)."""
-        cluster = gold_clusters(found.spans.pairs(), document.gold, found.kept)
-        same = (cluster[:, None] == cluster) & (cluster[:, None] > 0) & (found.scores[:, :-1] > -torch.inf)
+        cluster = gold_clusters(scores.spans.pairs(), document.gold, scores.kept)
+        same = (cluster[:, None] == cluster) & (cluster[:, None] > 0) & (scores.scores[:, :-1] > -torch.inf)
         return torch.cat([same, ~same.any(dim=1, keepdim=True)], dim=1)
 
-    def loss(self, found: S2EScores, document: Pieces) -> Tensor:
+    def loss(self, scores: S2EScores, document: Pieces) -> Tensor:
         """The marginal log-likelihood; a mean over spans, or a sum."""
-        loss = marginal_loss(found.scores, self.gold(found, document)).sum()
-        return loss / max(len(found.spans), 1) if self.config.normalise else loss
+        loss = marginal_loss(scores.scores, self.gold(scores, document)).sum()
+        return loss / max(len(scores.spans), 1) if self.config.normalise else loss

@@ -105,8 +105,8 @@ class Baseline(nn.Module):
     def predict(self, document: Document) -> Prediction:
         """The clusters of a document as half-open ranges of words."""
         pieces = self.read(document)
-        found = self._system.predict(self._encode, pieces)
-        return Prediction(word_clusters(pieces, found.clusters), found.spans, found.comparisons)
+        prediction = self._system.predict(self._encode, pieces)
+        return Prediction(word_clusters(pieces, prediction.clusters), prediction.spans, prediction.comparisons)
 
     @property
     def _system(self) -> System:

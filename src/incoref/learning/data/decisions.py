@@ -124,7 +124,7 @@ class Decisions:
         try:
             data: dict[str, Any] = json.loads(attribute)
             names = data["types"]
-            found = cls(
+            decisions = cls(
                 scheme=data["scheme"],
                 lengths=_unpacked(data["lengths"], "<i4"),
                 steps=_unpacked(data["steps"], "<i4"),
@@ -136,13 +136,20 @@ class Decisions:
                 entities=_unpacked(data["entities"], "<i4"),
                 shares=_unpacked(data["shares"], "u1").astype(np.float32),
             )
-            found._check()
+            decisions._check()
         except (KeyError, IndexError, TypeError, binascii.Error, zlib.error) as error:
             raise ValueError(f"not a model's decisions: {error!r}") from error
-        np.divide(found.probabilities, found.probabilities.sum(axis=1, keepdims=True), out=found.probabilities)
-        mention = np.repeat(np.arange(len(found.choices)), found.choices)
-        np.divide(found.shares, np.bincount(mention, found.shares)[mention], out=found.shares, casting="same_kind")
-        return found
+        np.divide(
+            decisions.probabilities, decisions.probabilities.sum(axis=1, keepdims=True), out=decisions.probabilities
+        )
+        mention = np.repeat(np.arange(len(decisions.choices)), decisions.choices)
+        np.divide(
+            decisions.shares,
+            np.bincount(mention, decisions.shares)[mention],
+            out=decisions.shares,
+            casting="same_kind",
+        )
+        return decisions
 
     def _check(self) -> None:
         counts = (

@@ -113,8 +113,8 @@ def _legal(action: Ints, chunk_steps: Ints, on_stack: Bools, on_last: Bools) -> 
     """Which actions are legal at every step, (T, 4)."""
     before = np.concatenate([[_START], action[:-1]])[: len(action)]
     before[(np.cumsum(chunk_steps) - chunk_steps)[chunk_steps > 0]] = _START
-    found: Bools = _legal_table()[before, on_stack.astype(np.int64), on_last.astype(np.int64)]
-    return found
+    legal: Bools = _legal_table()[before, on_stack.astype(np.int64), on_last.astype(np.int64)]
+    return legal
 
 
 _START = len(Action)

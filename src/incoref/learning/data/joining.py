@@ -29,15 +29,15 @@ Names = Sequence[Counter[str]]
 def names_in(document: Document, entity_of: Sequence[Sequence[tuple[int, int]]]) -> list[Counter[str]]:
     """How often each entity, given by the half-open spans of its mentions, is called by which name."""
     words = [token.text for token in document.tokens]
-    found = []
+    names_of_entities = []
     for spans in entity_of:
         names = Counter[str]()
         for start, end in spans:
             facts = facts_of(words[start:end], start, 0, 0, None)
             if facts.name and end - start <= _LONGEST and facts.content - TITLES == facts.name:
                 names[facts.string] += 1
-        found.append(names)
-    return found
+        names_of_entities.append(names)
+    return names_of_entities
 
 
 def same_entities(parts: Sequence[Names]) -> list[list[int]]:

@@ -23,13 +23,13 @@ class Names:
     """The names of men and women in some documents."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        found: dict[int, set[str]] = {MALE: set(), FEMALE: set()}
+        by_gender: dict[int, set[str]] = {MALE: set(), FEMALE: set()}
         small: set[str] = set()
         for document in documents:
             for word, gender in names_of(document).items():
-                found[gender].add(word)
+                by_gender[gender].add(word)
             small.update(token.text for token in document.tokens if token.text.islower())
-        self._of = {gender: sorted(names - small) for gender, names in found.items()}
+        self._of = {gender: sorted(names - small) for gender, names in by_gender.items()}
 
     def renamed(self, documents: Sequence[Document], rng: np.random.Generator, swap: bool = False) -> list[Document]:
         """Annotations of one text, with names that others in it do not have.
@@ -46,15 +46,15 @@ class Names:
             drawn = rng.permutation(len(free))[: len(own)]  # where there are too few, some keep their names
             others |= zip(own, (free[number] for number in drawn), strict=False)
         owners = _owners(documents) if swap else frozenset()
-        found = []
+        with_other_names = []
         for document in documents:
             sentences, first = [], 0
             for sentence in document.sentences:
                 renamed = _renamed(sentence, others)
                 sentences.append(_swapped(renamed, first, owners) if swap else renamed)
                 first += len(sentence.tokens)
-            found.append(replace(document, sentences=tuple(sentences)))
-        return found
+            with_other_names.append(replace(document, sentences=tuple(sentences)))
+        return with_other_names
 
 
 def _owners(documents: Sequence[Document]) -> frozenset[int]:

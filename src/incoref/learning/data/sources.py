@@ -214,15 +214,15 @@ def sentences_of(document: Document, start: int, end: int) -> Document:
     return replace(document, sentences=document.sentences[start:end], entities=tuple(entities))
 
 
-def schemes_without_singletons(found: Iterable[Source]) -> tuple[str, ...]:
+def schemes_without_singletons(sources: Iterable[Source]) -> tuple[str, ...]:
     """The schemes under which every annotated entity has several mentions."""
     has: dict[str, bool] = {}
-    for annotated in (a for source in found for a in source.annotated if not a.partial):
+    for annotated in (a for source in sources for a in source.annotated if not a.partial):
         alone = any(len(entity.mentions) == 1 for entity in annotated.document.entities)
         has[annotated.scheme] = has.get(annotated.scheme, False) or alone
     return tuple(scheme for scheme, some in has.items() if not some)
 
 
-def genres(found: Iterable[Source]) -> tuple[str, ...]:
+def genres(sources: Iterable[Source]) -> tuple[str, ...]:
     """The genres of some sources, by name."""
-    return tuple(sorted({a.document.genre for source in found for a in source.annotated if a.document.genre}))
+    return tuple(sorted({a.document.genre for source in sources for a in source.annotated if a.document.genre}))

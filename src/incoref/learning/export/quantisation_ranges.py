@@ -37,14 +37,14 @@ def input_ranges(
     model: StreamingModel, documents: Iterable[Document], tokenizer: SubwordTokenizer, sizes: WindowSizes
 ) -> dict[str, Range]:
     """The range of what goes into each linear layer of the encoder, by its name in the graph."""
-    found: dict[str, tuple[Tensor, Tensor, Tensor, int]] = {}
+    statistics: dict[str, tuple[Tensor, Tensor, Tensor, int]] = {}
 
     def watch(name: str) -> Any:
         def before(_: nn.Module, given: tuple[Tensor, ...]) -> None:
             rows = given[0]
             nought = torch.zeros(rows.shape[1])
-            low, high, total, count = found.get(name, (nought, nought, nought, 0))
-            found[name] = (
+            low, high, total, count = statistics.get(name, (nought, nought, nought, 0))
+            statistics[name] = (
                 torch.minimum(low, rows.amin(dim=0)),
                 torch.maximum(high, rows.amax(dim=0)),
                 total + rows.sum(dim=0),
@@ -68,21 +68,21 @@ def input_ranges(
             hook.remove()
     return {
         name: Range(low.numpy(), high.numpy(), (total / count).numpy(), uneven=name.endswith(_UNEVEN))
-        for name, (low, high, total, count) in found.items()
+        for name, (low, high, total, count) in statistics.items()
     }
 
 
 def evened(encoder: BlockCausalEncoder, ranges: Mapping[str, Range]) -> tuple[BlockCausalEncoder, dict[str, Range]]:
     """The same encoder with other weights: what attention gathers has columns of like size, at no cost in time."""
-    twin, found = deepcopy(encoder), dict(ranges)
+    twin, evened_ranges = deepcopy(encoder), dict(ranges)
     for number, layer in enumerate(twin.layers):
         name = f"layer.{number}.attention"
         value, out = layer.attention.self.value, layer.attention.output.dense
         factors = ranges[name].factors(out.weight.detach().T.numpy())
-        found[name] = ranges[name].divided(factors)
+        evened_ranges[name] = ranges[name].divided(factors)
         columns = torch.from_numpy(factors)
         with torch.no_grad():
             value.weight.div_(columns[:, None])
             value.bias.div_(columns)
             out.weight.mul_(columns)
-    return twin, found
+    return twin, evened_ranges

@@ -42,8 +42,8 @@ def write_golden(model: Model) -> Path:
     for text in _TEXTS:
         speakers = [speaker for speaker, _ in text]
         sentences = [line.split() for _, line in text]
-        found = clusters_of(model, sentences, speakers)
-        texts.append({"sentences": sentences, "speakers": speakers, "clusters": found})
+        clusters = clusters_of(model, sentences, speakers)
+        texts.append({"sentences": sentences, "speakers": speakers, "clusters": clusters})
     path = model.folder / "golden.json"
     path.write_text(json.dumps({"texts": texts}, indent=1) + "\n", encoding="utf-8")
     return path

@@ -155,12 +155,12 @@ class Clusterer(nn.Module):
         block = max(1, memory_cap // (inner_values * spans.element_size()))
         if len(mention) <= block:
             return scores(mention, state, classes)
-        found = []
+        of_parts = []
         for start in range(0, len(mention), block):
             rows = slice(start, start + block)
             some = {name: value[rows] for name, value in classes.items()}
-            found.append(checkpoint(scores, mention[rows], state[rows], some, use_reentrant=False))
-        return torch.cat(found)
+            of_parts.append(checkpoint(scores, mention[rows], state[rows], some, use_reentrant=False))
+        return torch.cat(of_parts)
 
 
 def choices(
@@ -203,5 +203,5 @@ def soft_clustering_loss(
     """
     table, _ = choices(scores, new, pairs, entity_of)
     column = np.where(entity == NEW, table.shape[1] - 1, entity)
-    found = table.log_softmax(dim=1)[beside(scores, mention), beside(scores, column)]
-    return -(share * found).sum() / len(entity_of)
+    log_probabilities = table.log_softmax(dim=1)[beside(scores, mention), beside(scores, column)]
+    return -(share * log_probabilities).sum() / len(entity_of)

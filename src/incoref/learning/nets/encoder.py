@@ -161,8 +161,8 @@ class _Group:
     def attended(self, *projected: Tensor) -> Tensor:
         """(heads, windows x length, width of a head) from the queries, keys and values of the group's rows."""
         query, key, value = (part.unflatten(1, (self.windows, self.length)).transpose(0, 1) for part in projected)
-        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask)
-        return found.transpose(0, 1).flatten(1, 2)
+        attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask)
+        return attended.transpose(0, 1).flatten(1, 2)
 
 
 class _Layers(nn.Module):
@@ -225,8 +225,8 @@ class BlockCausalEncoder(nn.Module):
         if not self.sizes.relative_buckets:
             return None
         buckets = relative_bucket(keys[None, :] - queries[:, None], self.sizes.relative_buckets)
-        found: Tensor = self.encoder.relative_attention_bias(buckets)
-        return found.permute(2, 0, 1)
+        bias: Tensor = self.encoder.relative_attention_bias(buckets)
+        return bias.permute(2, 0, 1)
 
     def step(self, ids: Tensor, start: Tensor, cache: Tensor) -> tuple[Tensor, Tensor]:
         """One block after those in ``cache`` (layers, 2, heads, past, width of a head), from position ``start`` on.

@@ -70,12 +70,12 @@ class OwnDecisions:
 
     def _completed(self, annotation: Annotation, rows: Floats, classes: Mapping[str, int]) -> Clustering:
         """The model's own mentions and clusters around those that a partial annotation knows."""
-        found, gold_of_span = self._found(rows, classes), dict[Span, int]()
+        predicted, gold_of_span = self._found(rows, classes), dict[Span, int]()
         for span, entity in zip(annotation.derivation.spans, annotation.entity_of.tolist(), strict=True):
-            around = [own for own in found if own == span or self._stands_for(own, span)]
+            around = [own for own in predicted if own == span or self._stands_for(own, span)]
             gold_of_span[min(around, key=lambda own: own[1] - own[0], default=span)] = entity
         # In the order in which they would be found: inner mentions first.
-        spans = sorted({*found, *gold_of_span}, key=lambda span: (span[1], -span[0]))
+        spans = sorted({*predicted, *gold_of_span}, key=lambda span: (span[1], -span[0]))
         gold_of = np.array([gold_of_span.get(span, NOT_ANNOTATED) for span in spans], np.int64)
         types = np.full(len(spans), NO_TYPE)
         return clustering(self.reading, spans, self._clustered(rows, spans, classes), gold_of, types)
@@ -93,12 +93,12 @@ class OwnDecisions:
 
     def _found(self, rows: Floats, classes: Mapping[str, int]) -> list[Span]:
         """The mentions that the detector finds."""
-        found, before = [], 0
+        spans, before = [], 0
         for length in self.reading.chunks:
             steps = decode(self.heads.actions.begin(rows[before : before + length], classes), length)
-            found += [(s.mention[0] + before, s.mention[1] + before) for s in steps if s.mention is not None]
+            spans += [(s.mention[0] + before, s.mention[1] + before) for s in steps if s.mention is not None]
             before += length
-        return found
+        return spans
 
     def _clustered(self, rows: Floats, spans: Sequence[Span], classes: Mapping[str, int]) -> Ints:
         """The entity into which the clusterer puts each mention."""
@@ -111,28 +111,28 @@ class OwnDecisions:
         return np.array([decision.entity for decision in decisions], np.int64)
 
 
-def own_clustering_loss(scores: Tensor, new: Tensor | float, found: Clustering) -> Tensor:
+def own_clustering_loss(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor:
     """Of each mention, minus the logarithm of the probability of all that is right for it, (M,).
 
     ``scores`` are those of the pairs, ``new`` those of founding an entity.
     """
-    table = _table(scores, new, found)
-    return _surprise(table, right_choices(found, table.shape[1] - 1))
+    table = _table(scores, new, own)
+    return _surprise(table, right_choices(own, table.shape[1] - 1))
 
 
-def partial_loss(scores: Tensor, new: Tensor | float, found: Clustering) -> Tensor:
+def partial_loss(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor:
     """The same, of the annotated pronouns whose right choices are known, (questions,)."""
-    table = _table(scores, new, found)
-    right = right_for_pronouns(found, table.shape[1] - 1)
+    table = _table(scores, new, own)
+    right = right_for_pronouns(own, table.shape[1] - 1)
     asked = np.flatnonzero(right.any(axis=1))
     return _surprise(table.index_select(0, beside(scores, asked)), right[asked])
 
 
-def _table(scores: Tensor, new: Tensor | float, found: Clustering) -> Tensor:
+def _table(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor:
     """The scores of each mention's choices, (M, entities + 1); the last one is a new entity."""
-    count, entities = len(found), int(found.entity_of.max(initial=-1)) + 1
+    count, entities = len(own), int(own.entity_of.max(initial=-1)) + 1
     table = scores.new_full((count, entities + 1), -torch.inf)
-    table = table.index_put((beside(scores, found.pairs.mention), beside(scores, found.pairs.entity)), scores)
+    table = table.index_put((beside(scores, own.pairs.mention), beside(scores, own.pairs.entity)), scores)
     table[:, entities] = new
     return table
 
@@ -142,16 +142,16 @@ def _surprise(table: Tensor, right: np.ndarray) -> Tensor:
     return torch.logsumexp(table, dim=1) - of_right
 
 
-def right_choices(found: Clustering, entities: int) -> np.ndarray:
+def right_choices(own: Clustering, entities: int) -> np.ndarray:
     """Which clusters are mostly of its entity when each mention comes; if none is, a new one, (M, entities + 1).
 
     Of entities with as many mentions in a cluster, it is the first one's to have had that many.
     """
-    golds = int(found.gold_of.max(initial=-1)) + 1
+    golds = int(own.gold_of.max(initial=-1)) + 1
     counts = np.zeros((entities, golds), np.int64)
     mostly = np.full(entities, -1)
-    right = np.zeros((len(found), entities + 1), bool)
-    for row, cluster, gold in zip(right, found.entity_of.tolist(), found.gold_of.tolist(), strict=True):
+    right = np.zeros((len(own), entities + 1), bool)
+    for row, cluster, gold in zip(right, own.entity_of.tolist(), own.gold_of.tolist(), strict=True):
         row[:-1] = mostly == gold
         counts[cluster, gold] += 1
         if mostly[cluster] < 0 or counts[cluster, gold] > counts[cluster, mostly[cluster]]:
@@ -160,22 +160,22 @@ def right_choices(found: Clustering, entities: int) -> np.ndarray:
     return right
 
 
-def right_for_pronouns(found: Clustering, entities: int) -> np.ndarray:
+def right_for_pronouns(own: Clustering, entities: int) -> np.ndarray:
     """What is right for each annotated pronoun, (M, entities + 1); nothing for all other mentions.
 
     Also nothing if the clusters with other mentions of its entity are founded only after it.
     """
-    right = np.zeros((len(found), entities + 1), bool)
-    annotated = found.gold_of != NOT_ANNOTATED
+    right = np.zeros((len(own), entities + 1), bool)
+    annotated = own.gold_of != NOT_ANNOTATED
     founded = np.zeros(entities, bool)
-    for number, (cluster, gold) in enumerate(zip(found.entity_of.tolist(), found.gold_of.tolist(), strict=True)):
-        if annotated[number] and found.pronoun[number]:
-            others = annotated & (np.arange(len(found)) != number)
-            same = found.entity_of[others & (found.gold_of == gold)]
+    for number, (cluster, gold) in enumerate(zip(own.entity_of.tolist(), own.gold_of.tolist(), strict=True)):
+        if annotated[number] and own.pronoun[number]:
+            others = annotated & (np.arange(len(own)) != number)
+            same = own.entity_of[others & (own.gold_of == gold)]
             if len(same):
                 right[number, same] = founded[same]
             else:
                 right[number] = [*founded, True]
-                right[number, found.entity_of[others]] = False
+                right[number, own.entity_of[others]] = False
         founded[cluster] = True
     return right

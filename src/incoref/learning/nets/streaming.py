@@ -167,8 +167,8 @@ class StreamingModel(nn.Module):
         parts = []
         for annotation in example.annotations:
             clustering = annotation.gold if cluster is None else cluster(annotation, vectors)
-            found = self._annotation_losses(vectors, annotation, genre, action_weights, clustering)
-            parts.append((annotation.weight / share, found))
+            losses = self._annotation_losses(vectors, annotation, genre, action_weights, clustering)
+            parts.append((annotation.weight / share, losses))
         return Losses(
             mentions=torch.stack([weight * loss.mentions for weight, loss in parts]).sum(),
             links=torch.stack([weight * loss.links for weight, loss in parts]).sum(),
@@ -242,15 +242,15 @@ class StreamingModel(nn.Module):
 
     def head_weights(self) -> dict[str, np.ndarray]:
         """The weights of detector and clusterer, as the running side takes them."""
-        found = {
+        weights = {
             name: value.detach().cpu().numpy()
             for name, value in self.state_dict().items()
             if not name.startswith("encoder.")
         }
         if self.clusterer.types is None:  # there it is a layer that tells no types apart
             size = self.clusterer.hidden.parts["mention"]
-            found |= {"clusterer.types.weight": np.zeros((0, size)), "clusterer.types.bias": np.zeros(0)}
-        return found
+            weights |= {"clusterer.types.weight": np.zeros((0, size)), "clusterer.types.bias": np.zeros(0)}
+        return weights
 
 
 def _repeated(constant: Mapping[str, int], count: int, like: Tensor) -> dict[str, Tensor]:

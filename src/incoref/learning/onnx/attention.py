@@ -132,8 +132,8 @@ class _Stateless:
         sizes = encoder.sizes
         empty = torch.zeros(sizes.layers, 2, sizes.heads, 0, sizes.width // sizes.heads)
         with torch.inference_mode():
-            _, found = encoder.step(torch.tensor([start_symbol]), torch.tensor(0), empty)
-        rows = found.reshape(sizes.layers, 2 * sizes.width).numpy()
+            _, projected = encoder.step(torch.tensor([start_symbol]), torch.tensor(0), empty)
+        rows = projected.reshape(sizes.layers, 2 * sizes.width).numpy()
         rows = np.concatenate([np.zeros((sizes.layers, sizes.width), np.float32), rows], axis=1)  # it asks nothing
         bias = ""
         if sizes.relative_buckets:

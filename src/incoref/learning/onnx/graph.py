@@ -48,8 +48,8 @@ class Range:
         """
         size = np.maximum(np.maximum(-self.low, self.high), 1e-4) ** _EVENING
         size /= np.maximum(np.abs(weight).max(axis=1), 1e-4) ** (1 - _EVENING)
-        found: Floats = (size / np.exp(np.log(size).mean())).astype(np.float32)
-        return found
+        factors: Floats = (size / np.exp(np.log(size).mean())).astype(np.float32)
+        return factors
 
     def divided(self, factors: Floats) -> Range:
         return Range(self.low / factors, self.high / factors, self.mean / factors)
@@ -213,8 +213,8 @@ def relative_bias(graph: Graph, encoder: BlockCausalEncoder, queries: str, keys:
     bucket = graph.node(
         "Gather", graph.constant("relative.buckets", buckets.numpy()), nearest, name="relative.bucket"
     )
-    found = graph.node("Gather", graph.constant("relative.table", table), bucket, name="relative.rows")
-    return graph.node("Transpose", found, name="relative.bias", perm=[2, 0, 1])
+    rows = graph.node("Gather", graph.constant("relative.table", table), bucket, name="relative.rows")
+    return graph.node("Transpose", rows, name="relative.bias", perm=[2, 0, 1])
 
 
 def places_up_to(graph: Graph, source: str, axis: int) -> str:

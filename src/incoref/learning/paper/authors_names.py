@@ -67,16 +67,16 @@ def gradients(model: PaperModel) -> dict[str, Tensor]:
 
 def _in_their_names(model: PaperModel, take: Callable[[Parameter], Tensor | None]) -> dict[str, Tensor]:
     """What ``take`` finds for each parameter, under the authors' names, as views."""
-    found: dict[str, Tensor] = {}
+    renamed: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         value = take(parameter)
         if value is None:
             continue
         module, _, kind = name.rpartition(".")
         if name in _STARTS:
-            found[f"{_STARTS[name]}.h0"], found[f"{_STARTS[name]}.c0"] = value[:1], value[1:]
+            renamed[f"{_STARTS[name]}.h0"], renamed[f"{_STARTS[name]}.c0"] = value[:1], value[1:]
         elif name.startswith("encoder."):
-            found[name] = value
+            renamed[name] = value
         else:
-            found[f"{_MODULES[module]}.{kind.removesuffix('_l0')}"] = value
-    return found
+            renamed[f"{_MODULES[module]}.{kind.removesuffix('_l0')}"] = value
+    return renamed

@@ -64,7 +64,7 @@ def paper_batches(document: PaperDocument, config: PaperConfig) -> list[PaperBat
     entity_of = np.asarray(document.entity_of, np.int64)
     previous = _previous(entity_of)
     counts, latest = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of the entities so far
-    found = []
+    made = []
     cached, token, mention = 0, 0, 0
     for batch, of_batch in zip(batches, chunks, strict=True):
         derivation = derive([(length, next(actions)) for chunk in of_batch for length in chunk])
@@ -76,7 +76,7 @@ def paper_batches(document: PaperDocument, config: PaperConfig) -> list[PaperBat
         speakers = np.asarray(document.speakers_of(batch), np.int64)
         piece_lengths = tuple(sum(document.lengths[piece.first : piece.end]) for piece in batch.pieces)
         seen = tuple(seen_before(document.lengths, batch.pieces, cached))
-        found.append(
+        made.append(
             PaperBatch(
                 ids=np.asarray(document.ids_of(batch.first, batch.end), np.int64),
                 lengths=piece_lengths,
@@ -93,7 +93,7 @@ def paper_batches(document: PaperDocument, config: PaperConfig) -> list[PaperBat
         counts = np.bincount(entity_of[: mentions.stop], minlength=len(counts))
         latest = np.append(latest, np.arange(mention, mentions.stop))[clustering.latest_states]
         cached, token, mention = seen[-1] + piece_lengths[-1], token + len(speakers), mentions.stop
-    return found
+    return made
 
 
 def _previous(entity_of: Ints) -> Ints:

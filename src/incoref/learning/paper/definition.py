@@ -310,8 +310,8 @@ class StepByStep:
 
 def _embedding(features: FeatureTables, name: str, classes: Ints | int) -> Tensor:
     table = features.tables[name]
-    found: Tensor = table(torch.as_tensor(classes, device=next(table.parameters()).device))
-    return found
+    vector: Tensor = table(torch.as_tensor(classes, device=next(table.parameters()).device))
+    return vector
 
 
 def _cross_entropy(scores: Tensor, gold: int) -> Tensor:

@@ -48,13 +48,13 @@ class PaperDocument:
 
     def buffer_of(self, batch: Batch) -> list[int]:
         """Where the batch's buffer tokens are among its encoder tokens."""
-        found: list[int] = []
+        places: list[int] = []
         offset = 0
         for i in range(batch.first, batch.end):
             inside = range(self.lengths[i]) if self.buffer is None else self.buffer[i]
-            found += [offset + position for position in inside]
+            places += [offset + position for position in inside]
             offset += self.lengths[i]
-        return found
+        return places
 
     def ids_of(self, first: int, end: int) -> list[int]:
         """Encoder input of the sentences ``first`` to ``end``."""
@@ -114,9 +114,9 @@ def with_gold(
                     inside.append((first - offset, last - offset))
                 spans = derivable(inside, length).kept
                 actions += oracle(spans, length)
-                found = [(first + offset, last + offset) for first, last in spans]
-                kept.update(found)
-                entities += [mentions[span] for span in found]
+                placed = [(first + offset, last + offset) for first, last in spans]
+                kept.update(placed)
+                entities += [mentions[span] for span in placed]
                 offset += length
     gold = replace(document, actions=tuple(actions), entity_of=number_entities(entities))
     return gold, tuple(sorted(set(mentions) - kept))

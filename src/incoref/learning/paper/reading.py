@@ -149,9 +149,9 @@ def _genre(document: Document, config: PaperConfig) -> int:
 
 def word_clusters(reading: PaperReading, clusters: Iterable[Iterable[Span]]) -> list[list[tuple[int, int]]]:
     """Clusters of spans of buffer tokens as half-open ranges of words."""
-    found = []
+    clusters_of_words = []
     for cluster in clusters:
         spans = [words for span in cluster if (words := reading.words_of(span)) is not None]
         if spans:
-            found.append([(first, last + 1) for first, last in dict.fromkeys(spans)])
-    return found
+            clusters_of_words.append([(first, last + 1) for first, last in dict.fromkeys(spans)])
+    return clusters_of_words

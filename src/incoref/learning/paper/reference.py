@@ -102,7 +102,7 @@ def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDoc
     """The documents of a folder of reference outputs, with their gold derivations."""
     path = folder / "documents.json"
     joined = read_json(folder / "config.json")["setting"] == "part-inc"
-    found = []
+    documents = []
     for number, described in enumerate(read_json(path)):
         try:
             sentences, speakers = described["sentences"], described["speakers"]
@@ -123,10 +123,10 @@ def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDoc
             )
             _check_numbers(document, config)
             paper_batches(document, config)  # replays the actions
-            found.append(document)
+            documents.append(document)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             raise FormatError(f"document {number} is not complete or not derivable: {error!r}", path=path) from error
-    return found
+    return documents
 
 
 def _check_numbers(document: PaperDocument, config: PaperConfig) -> None:
@@ -163,8 +163,8 @@ def _mentions(actions: Iterable[Action]) -> Iterable[tuple[int, int]]:
 
 def _quick_ways(model: PaperModel, documents: Sequence[PaperDocument]) -> list[Difference]:
     """How far the quick ways are from the definition."""
-    found = {"cached keys and values: vectors": 0.0, "vectorised: loss": 0.0, "vectorised: gradients": 0.0}
-    worst = dict.fromkeys(found, 0)
+    furthest = {"cached keys and values: vectors": 0.0, "vectorised: loss": 0.0, "vectorised: gradients": 0.0}
+    worst = dict.fromkeys(furthest, 0)
     for number, document in enumerate(documents):
         with torch.inference_mode():
             cached = _vectors(model, document, CachedReader(model.encoder))
@@ -181,10 +181,13 @@ def _quick_ways(model: PaperModel, documents: Sequence[PaperDocument]) -> list[D
             difference(total, loss),
             tensor_difference(gradients(model), wanted),
         )
-        for quantity, largest in zip(found, apart, strict=True):
-            if largest > found[quantity]:
-                found[quantity], worst[quantity] = largest, number
-    return [Difference(f"{quantity}, against the definition", found[quantity], worst[quantity]) for quantity in found]
+        for quantity, largest in zip(furthest, apart, strict=True):
+            if largest > furthest[quantity]:
+                furthest[quantity], worst[quantity] = largest, number
+    return [
+        Difference(f"{quantity}, against the definition", furthest[quantity], worst[quantity])
+        for quantity in furthest
+    ]
 
 
 def _outputs(model: PaperModel, document: PaperDocument) -> dict[str, dict[str, Any]]:

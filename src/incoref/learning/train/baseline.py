@@ -72,10 +72,10 @@ class BaselineTraining:
             mentions=sum(map(len, pieces.clusters)),
             dropped=dropped,
         )
-        found = BaselineExample(pieces, facts)
+        example = BaselineExample(pieces, facts)
         if self.sources[source].longest is None:
-            self._examples[source] = found
-        return found
+            self._examples[source] = example
+        return example
 
     def facts(self, example: BaselineExample) -> ExampleFacts:
         return example.facts

@@ -169,12 +169,12 @@ def _owned(value: Tensor, moment: str, parameter: Tensor) -> Tensor:
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
     """A model's weights by name; what has two names is there once."""
     seen: set[int] = set()
-    found = {}
+    weights = {}
     for name, value in model.state_dict().items():
         if value.data_ptr() not in seen or not value.numel():
             seen.add(value.data_ptr())
-            found[name] = value.detach().contiguous()
-    return found
+            weights[name] = value.detach().contiguous()
+    return weights
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:

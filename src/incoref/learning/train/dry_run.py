@@ -116,10 +116,10 @@ def inspect(trainer: Trainer) -> Inspection:
 
 
 def _corpora(trainer: Trainer) -> list[CorpusFacts]:
-    found = []
+    inspected = []
     corpora = [("train", corpus, sources.load(corpus)) for corpus in trainer.config.train]
     for role, corpus, documents in [*corpora, *(("dev", *pair) for pair in trainer.dev)]:
-        found.append(
+        inspected.append(
             CorpusFacts(
                 name=corpus.title,
                 role=role,
@@ -132,7 +132,7 @@ def _corpora(trainer: Trainer) -> list[CorpusFacts]:
                 unknown=tuple(trainer.trainable.unknown(documents, corpus)),
             )
         )
-    return found
+    return inspected
 
 
 def _measure(trainer: Trainer, examples: Sequence[ExampleFacts]) -> tuple[list[Measured], list[str]]:

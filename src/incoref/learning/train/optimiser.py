@@ -48,8 +48,8 @@ def new_optimiser(model: nn.Module, training: TrainingConfig) -> torch.optim.Ada
 
 def _layer(name: str) -> int:
     """Number of the layer from 1; 0 for what is below the layers."""
-    found = _LAYER.search(name)
-    return int(found[1]) + 1 if found else 0
+    match = _LAYER.search(name)
+    return int(match[1]) + 1 if match else 0
 
 
 def set_rates(optimiser: torch.optim.Optimizer, step: int, steps: int) -> None:

@@ -92,17 +92,17 @@ class PaperTraining:
             mentions=len(made.entity_of),
             dropped=dropped,
         )
-        found = PaperExample(made, facts)
+        example = PaperExample(made, facts)
         if self.sources[source].longest is None:
-            self._examples[source] = found
-        return found
+            self._examples[source] = example
+        return example
 
     def facts(self, example: PaperExample) -> ExampleFacts:
         return example.facts
 
     def losses(self, example: PaperExample, epoch: int, rng: np.random.Generator) -> Iterator[Loss]:
-        for found in self.model.losses(example.document, self._limits):
-            yield Loss(found.total, {"mentions": found.detection, "links": found.clustering})
+        for losses in self.model.losses(example.document, self._limits):
+            yield Loss(losses.total, {"mentions": losses.detection, "links": losses.clustering})
 
     @torch.inference_mode()
     def predict(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[Clusters]:
@@ -110,8 +110,8 @@ class PaperTraining:
         encoder = CachedXLNet(self.model.encoder)
         for document in documents:
             reading = read_paper(document, self._tokenizer, self._paper)
-            found = run(self.model, reading.document, gold=False, reader=CachedReader(encoder))
-            yield word_clusters(reading, found.clusters)
+            outcome = run(self.model, reading.document, gold=False, reader=CachedReader(encoder))
+            yield word_clusters(reading, outcome.clusters)
 
     def unknown(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[str]:
         genres = Counter(document.genre for document in documents if document.genre not in self._paper.genres)

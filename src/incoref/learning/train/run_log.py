@@ -42,13 +42,13 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     """The whole lines of a log; one that a kill has cut short ends it."""
     if not path.is_file():
         return []
-    found: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            found.append(json.loads(line))
+            lines.append(json.loads(line))
         except json.JSONDecodeError:
             break
-    return found
+    return lines
 
 
 def _belongs(line: Mapping[str, Any], step: int, epoch: int, averaged: bool) -> bool:

@@ -102,7 +102,7 @@ class StreamingTraining:
         if renamed:
             documents = self._people.renamed(documents, rng, swapped)
         reading = read(documents[0], self._tokenizer, self._sizes, k)
-        found = Example(
+        example = Example(
             id=documents[0].id,
             genre=documents[0].genre,
             reading=reading,
@@ -121,8 +121,8 @@ class StreamingTraining:
             ),
         )
         if not varies:
-            self._examples[source] = found
-        return found
+            self._examples[source] = example
+        return example
 
     def facts(self, example: Example) -> ExampleFacts:
         reading = example.reading
@@ -151,9 +151,9 @@ class StreamingTraining:
             clusters, mentions = rng.random() < training.own_clusters, rng.random() < training.own_mentions
         if clusters or mentions or any(annotation.partial for annotation in example.annotations):
             own = OwnDecisions(self.model.heads(), example.reading, genre, mentions, clusters)
-        found = self.model.losses(example, genre, self._action_weights, own)
-        total = found.mentions + found.links + training.type_loss * found.types
-        yield Loss(total, {"mentions": found.mentions, "links": found.links, "types": found.types})
+        losses = self.model.losses(example, genre, self._action_weights, own)
+        total = losses.mentions + losses.links + training.type_loss * losses.types
+        yield Loss(total, {"mentions": losses.mentions, "links": losses.links, "types": losses.types})
 
     def predict(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[Clusters]:
         k = self._config.training.k[0]

@@ -148,10 +148,10 @@ class Trainer:
         for chosen in plan[self.progress.step - before :]:
             if stop():
                 raise Stopped
-            found = self.update(chosen, self.progress.step, epoch)
+            update = self.update(chosen, self.progress.step, epoch)
             self.progress.step += 1
-            self.progress.seconds += found.seconds
-            tell(found)
+            self.progress.seconds += update.seconds
+            tell(update)
             if time.monotonic() - saved > 60 * self.config.training.checkpoint_minutes:
                 self._save()
                 saved = time.monotonic()
@@ -218,21 +218,21 @@ class Trainer:
     ) -> None:
         """Evaluate after an epoch, keep the model if it is the best so far, and save."""
         with weights_in_place(self.model, self.average):
-            found = self._evaluate(report, stop)
-            mean = self._keep_if_best(found, epoch + 1)
+            results = self._evaluate(report, stop)
+            mean = self._keep_if_best(results, epoch + 1)
             self.epoch_weights.add(self.model, [*self.progress.scores, mean])
         self.progress.scores.append(mean)
         best = self.progress.best_epoch == epoch + 1
-        tell(DevReport(epoch + 1, self.progress.step, mean, best, found))
+        tell(DevReport(epoch + 1, self.progress.step, mean, best, results))
         self._save()
 
     def _score_start(
         self, tell: Callable[[DevReport], None], report: Callable[[Report], None], stop: Callable[[], bool]
     ) -> None:
         """Evaluate the model that training starts from: it is the best one until an epoch beats it."""
-        found = self._evaluate(report, stop)
-        self.progress.start = self._keep_if_best(found, 0)
-        tell(DevReport(0, 0, self.progress.start, True, found))
+        results = self._evaluate(report, stop)
+        self.progress.start = self._keep_if_best(results, 0)
+        tell(DevReport(0, 0, self.progress.start, True, results))
         self._save()
 
     def _try_average(
@@ -244,13 +244,13 @@ class Trainer:
             return
         before = self.progress.best
         with weights_in_place(self.model, self.epoch_weights.mean(self.progress.scores)):
-            found = self._evaluate(report, stop)
-            mean = self._keep_if_best(found, epochs[-1])
-        tell(DevReport(len(self.plans), self.progress.step, mean, mean > before, found, tuple(epochs)))
+            results = self._evaluate(report, stop)
+            mean = self._keep_if_best(results, epochs[-1])
+        tell(DevReport(len(self.plans), self.progress.step, mean, mean > before, results, tuple(epochs)))
 
     def _evaluate(self, report: Callable[[Report], None], stop: Callable[[], bool]) -> dict[str, Result]:
         """Scores on each dev corpus."""
-        found = {}
+        results = {}
         for corpus, documents in self.dev:
             scorer = Scorer(drop_singletons=corpus.drop_singletons)
             predicted = self.trainable.predict(documents, corpus)
@@ -259,11 +259,11 @@ class Trainer:
                 report(DevProgress(corpus.title, done, len(documents)))
                 if stop():
                     raise Stopped
-            found[corpus.title] = scorer.result()
-        return found
+            results[corpus.title] = scorer.result()
+        return results
 
-    def _keep_if_best(self, found: Mapping[str, Result], epoch: int) -> float:
-        mean = float(np.mean([result.conll_f1 for result in found.values()]))
+    def _keep_if_best(self, results: Mapping[str, Result], epoch: int) -> float:
+        mean = float(np.mean([result.conll_f1 for result in results.values()]))
         if mean > self.progress.best:
             self.progress.best, self.progress.best_epoch = mean, epoch
             self.trainable.save(self.folder / "best")

@@ -121,14 +121,14 @@ def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
     Makes sense for runs that started from the same model, and for that model itself.
     """
     model, config = load_model(folders[0])
-    found = [model.state_dict()]
+    states = [model.state_dict()]
     for folder in folders[1:]:
         earlier = earlier_model(folder)
-        found.append(earlier.fitted(model) if earlier.names == model.names else {})
-        own, other = ({name: value.shape for name, value in each.items()} for each in (found[0], found[-1]))
+        states.append(earlier.fitted(model) if earlier.names == model.names else {})
+        own, other = ({name: value.shape for name, value in each.items()} for each in (states[0], states[-1]))
         if own != other:
             raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
-    model.load_state_dict(mean_weights(found))
+    model.load_state_dict(mean_weights(states))
     return model, config
 
 
@@ -149,8 +149,8 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int, float]:
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
 
     def unrounded(name: str, kind: str) -> np.ndarray:
-        found = stored[f"{name}.{kind}"]
-        return found if found.dtype == np.float32 else found * stored[f"{name}.scale"]
+        array = stored[f"{name}.{kind}"]
+        return array if array.dtype == np.float32 else array * stored[f"{name}.scale"]
 
     def matrix(name: str) -> np.ndarray:
         evening = stored.get(f"{name}.evening", np.ones(1, np.float32))
@@ -159,16 +159,16 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int, float]:
 
     heads = head_count(graph)
     positions = stored["positions.table"]  # never rounded
-    found = {
+    weights = {
         "embeddings.word_embeddings.weight": unrounded("words", "table"),
         "embeddings.position_embeddings.weight": positions,
         "embeddings.LayerNorm.weight": stored["embedded.weight"],
         "embeddings.LayerNorm.bias": stored["embedded.bias"],
     }
     if "writings.table" in stored:
-        found[WRITING_TABLE] = stored["writings.table"]
+        weights[WRITING_TABLE] = stored["writings.table"]
     if "relative.table" in stored:
-        found[_RELATIVE] = stored["relative.table"]
+        weights[_RELATIVE] = stored["relative.table"]
     norm = next(node for node in graph.node if node.op_type == "LayerNormalization")
     epsilon = next(attribute.f for attribute in norm.attribute if attribute.name == "epsilon")
     layers = sum(name.endswith(".projections.weight") for name in stored)
@@ -183,16 +183,16 @@ def _encoder(path: Path) -> tuple[dict[str, Tensor], int, float]:
         )
         for part, weight, bias in joined:
             times = scale if part == "query" else 1.0
-            found[f"{bert}.attention.self.{part}.weight"] = weight * times
-            found[f"{bert}.attention.self.{part}.bias"] = bias * times
+            weights[f"{bert}.attention.self.{part}.weight"] = weight * times
+            weights[f"{bert}.attention.self.{part}.bias"] = bias * times
         for name, part in (("attention", "attention.output"), ("inner", "intermediate"), ("out", "output")):
-            found[f"{bert}.{part}.dense.weight"] = matrix(f"{layer}.{name}")
-            found[f"{bert}.{part}.dense.bias"] = stored[f"{layer}.{name}.bias"]
+            weights[f"{bert}.{part}.dense.weight"] = matrix(f"{layer}.{name}")
+            weights[f"{bert}.{part}.dense.bias"] = stored[f"{layer}.{name}.bias"]
         norms = {
             "attention.output": f"{layer}.attention.norm",
             "output": "vectors" if number == layers - 1 else layer,
         }
         for part, name in norms.items():
-            found[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]
-            found[f"{bert}.{part}.LayerNorm.bias"] = stored[f"{name}.bias"]
-    return {name: torch.from_numpy(np.array(value)) for name, value in found.items()}, heads, epsilon
+            weights[f"{bert}.{part}.LayerNorm.weight"] = stored[f"{name}.weight"]
+            weights[f"{bert}.{part}.LayerNorm.bias"] = stored[f"{name}.bias"]
+    return {name: torch.from_numpy(np.array(value)) for name, value in weights.items()}, heads, epsilon

@@ -47,10 +47,10 @@ class StatelessEncoder:
         """The vectors of many blocks, those of like length in one call."""
         for block in blocks:
             self.sizes.check(len(block))
-        found: dict[int, Floats] = {}
+        vectors: dict[int, Floats] = {}
         for batch in _batches(blocks):
-            found.update(zip(batch, self.vectors([blocks[number] for number in batch]), strict=True))
-        return [found[number] for number in range(len(blocks))]
+            vectors.update(zip(batch, self.vectors([blocks[number] for number in batch]), strict=True))
+        return [vectors[number] for number in range(len(blocks))]
 
     def packed(self, state: EncoderState) -> EncoderState:
         return state
@@ -73,11 +73,11 @@ class StatelessEncoder:
             mask[line, : length + 1] = 1
         places = np.concatenate([np.arange(1, length + 1) for length in lengths])
         cells = places + np.repeat(np.arange(len(blocks)) * grid.shape[1], lengths)
-        found = self._session.run(
+        rows_of_vectors = self._session.run(
             ["vectors"],
             {"ids": np.concatenate(blocks), "places": places, "grid": grid, "cells": cells, "mask": mask},
         )[0]
-        return np.split(found, ends[:-1])
+        return np.split(rows_of_vectors, ends[:-1])
 
 
 def _batches(blocks: Sequence[Ints]) -> Iterator[list[int]]:

@@ -54,7 +54,7 @@ class QuotationState:
         latest, mark, apart, sentences = self.latest, self.mark, self.apart, self.sentences + 1
         if _MARKS.isdisjoint(words):
             return [latest] * len(words), QuotationState(latest, mark, apart or not mark, sentences)
-        found: list[Quoted] = []
+        places: list[Quoted] = []
         interrupted = False  # whether a quotation has ended in this sentence: it goes on after "he said"
         for place, word in enumerate(words):
             if mark and _ends(mark, words, place):
@@ -69,8 +69,8 @@ class QuotationState:
                 sentences = 0
             elif not mark and word not in _MARKS:
                 apart = True
-            found.append(latest)
-        return found, QuotationState(latest, mark, apart, sentences)
+            places.append(latest)
+        return places, QuotationState(latest, mark, apart, sentences)
 
     def ended(self) -> QuotationState:
         """The state once whoever quoted someone has ended to speak."""
@@ -106,10 +106,10 @@ def quotations(
 
     ``speaker`` is the one before the first. Quotations end with their speaker's turn.
     """
-    found = []
+    by_sentence = []
     for words, said_by in sentences:
         if said_by != speaker:
             state, speaker = state.ended(), said_by
         places, state = state.read(words)
-        found.append(places)
-    return found, state
+        by_sentence.append(places)
+    return by_sentence, state

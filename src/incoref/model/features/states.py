@@ -144,7 +144,7 @@ class EntityStates:
         place = {entity: row for row, entity in enumerate(entities)}
 
         def left(index: Index) -> Index:
-            pairs = ((key, [place[e] for e in found if e in place]) for key, found in index.items())
+            pairs = ((key, [place[e] for e in entities_with if e in place]) for key, entities_with in index.items())
             return {key: _set_of(renumbered) for key, renumbered in pairs if renumbered}
 
         twin = EntityStates()

@@ -62,10 +62,10 @@ def read_reference(folder: Path) -> Reference:
     expected = read_outputs(folder / "expected.json", len(documents))
 
     def outputs(model: ReferenceModel[C2F], number: int) -> Outputs:
-        found = _outputs(model, documents[number], folder)
+        ours = _outputs(model, documents[number], folder)
         if isinstance(expected[number], dict) and _TRUNCATED in expected[number]:
-            found[_TRUNCATED] = _truncated(model, documents[number], folder)
-        return found
+            ours[_TRUNCATED] = _truncated(model, documents[number], folder)
+        return ours
 
     return Reference(expected, lambda n: outputs(exact, n), lambda n: outputs(rough, n), folder / "expected.json")
 
@@ -126,46 +126,46 @@ def _clusters(described: Mapping[str, Any]) -> tuple[tuple[tuple[int, int], ...]
 def _outputs(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict[str, Any]:
     system = model.system
     pieces = model.vectors(document)
-    found = system(pieces, document)
-    gold = system.gold(found, document)
-    marginal = system.marginal_loss(found, gold)
+    scores = system(pieces, document)
+    gold = system.gold(scores, document)
+    marginal = system.marginal_loss(scores, gold)
     losses = {
         "marginalized": marginal,
-        "marginalized_plus_mention_loss": marginal + system.mention_loss(found, document),
-        "hinge": system.hinge_loss(found, gold),
+        "marginalized_plus_mention_loss": marginal + system.mention_loss(scores, document),
+        "hinge": system.hinge_loss(scores, gold),
     }
-    real = found.coarse > -torch.inf
+    real = scores.coarse > -torch.inf
     outputs = {
         "token_embeddings": numbers(pieces),
         "token_attention": numbers(system.span_scorer.attention(pieces).squeeze(1)),
         "width_scores": numbers(system.span_scorer.width_scores()),
-        "candidate_starts": found.candidates.first.tolist(),
-        "candidate_ends": found.candidates.last.tolist(),
-        "candidate_mention_scores": numbers(found.mention_scores),
-        "num_top_spans": len(found.spans),
-        "top_span_candidate_index": found.kept.tolist(),
-        "top_span_starts": found.spans.first.tolist(),
-        "top_span_ends": found.spans.last.tolist(),
-        "top_span_mention_scores": numbers(found.mention_scores[found.kept]),
-        "top_span_embedding_norms": norms(found.vectors),
-        "coarse_scores_all_pairs": numbers(found.coarse_all),
+        "candidate_starts": scores.candidates.first.tolist(),
+        "candidate_ends": scores.candidates.last.tolist(),
+        "candidate_mention_scores": numbers(scores.mention_scores),
+        "num_top_spans": len(scores.spans),
+        "top_span_candidate_index": scores.kept.tolist(),
+        "top_span_starts": scores.spans.first.tolist(),
+        "top_span_ends": scores.spans.last.tolist(),
+        "top_span_mention_scores": numbers(scores.mention_scores[scores.kept]),
+        "top_span_embedding_norms": norms(scores.vectors),
+        "coarse_scores_all_pairs": numbers(scores.coarse_all),
         "distance_scores": numbers(system.distance_scores()),
-        "top_antecedent_index": found.antecedents.masked_fill(~real, -1).tolist(),
-        "coarse_scores": numbers(found.coarse),
-        "fine_scores": numbers(found.fine.masked_fill(~real, -torch.inf)),
-        "antecedent_scores": numbers(found.scores),
-        "predicted_antecedents": found.links,
-        "predicted_clusters": found.clusters,
-        "top_span_gold_cluster": gold_clusters(found.spans.pairs(), document.gold, found.kept).tolist(),
+        "top_antecedent_index": scores.antecedents.masked_fill(~real, -1).tolist(),
+        "coarse_scores": numbers(scores.coarse),
+        "fine_scores": numbers(scores.fine.masked_fill(~real, -torch.inf)),
+        "antecedent_scores": numbers(scores.scores),
+        "predicted_antecedents": scores.links,
+        "predicted_clusters": scores.clusters,
+        "top_span_gold_cluster": gold_clusters(scores.spans.pairs(), document.gold, scores.kept).tolist(),
         "gold_antecedent_labels": gold.long().tolist(),
-        "margins": _margins(found),
+        "margins": _margins(scores),
         "loss": {name: loss.item() for name, loss in losses.items()},
     }
-    if found.attended is not None:
-        outputs["first_pass_antecedent_scores"] = numbers(found.attended.first_scores)
-        outputs["refined_span_embedding_norms"] = norms(found.attended.attended)
-        outputs["gate_means"] = numbers(found.attended.gate.mean(dim=1))
-        outputs["updated_span_embedding_norms"] = norms(found.attended.vectors)
+    if scores.attended is not None:
+        outputs["first_pass_antecedent_scores"] = numbers(scores.attended.first_scores)
+        outputs["refined_span_embedding_norms"] = norms(scores.attended.attended)
+        outputs["gate_means"] = numbers(scores.attended.gate.mean(dim=1))
+        outputs["updated_span_embedding_norms"] = norms(scores.attended.vectors)
     outputs["gradient_norms"] = {}
     for name in ("marginalized", "marginalized_plus_mention_loss"):
         model.zero_grad()
@@ -175,12 +175,12 @@ def _outputs(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict
     return outputs
 
 
-def _margins(found: C2FScores) -> dict[str, float]:
+def _margins(scores: C2FScores) -> dict[str, float]:
     """The smallest gaps between neighbouring mention scores, coarse scores of a row, best and second-best entry."""
-    first, second = found.scores.topk(2, dim=1).values.unbind(1)
+    first, second = scores.scores.topk(2, dim=1).values.unbind(1)
     return {
-        "mention_score_gap": _smallest_gap(found.mention_scores[None]),
-        "coarse_gap": _smallest_gap(found.coarse_all),
+        "mention_score_gap": _smallest_gap(scores.mention_scores[None]),
+        "coarse_gap": _smallest_gap(scores.coarse_all),
         "argmax_gap": (first - second)[1:].min().item(),
     }
 
@@ -194,8 +194,8 @@ def _smallest_gap(rows: Tensor) -> float:
 def _truncated(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict[str, Any]:
     """The training of a document that is cut to its segments from the second on."""
     cut = cut_segments(document, 1, model.system.config.segments)
-    found = model.system(model.vectors(cut), cut)
-    loss = model.system.marginal_loss(found, model.system.gold(found, cut))
+    scores = model.system(model.vectors(cut), cut)
+    loss = model.system.marginal_loss(scores, model.system.gold(scores, cut))
     model.zero_grad()
     loss.backward()
     gold = sorted(span for cluster in cut.clusters for span in cluster)

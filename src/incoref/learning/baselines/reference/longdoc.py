@@ -73,8 +73,8 @@ def read_reference(folder: Path) -> Reference:
 
 
 def _random_numbers(outputs: Mapping[str, Any]) -> list[float]:
-    found: list[float] = outputs["training"]["sampled_invalid"]["random_numbers"]
-    return found
+    drawn: list[float] = outputs["training"]["sampled_invalid"]["random_numbers"]
+    return drawn
 
 
 def _read_model(folder: Path) -> ReferenceModel[Longdoc]:
@@ -188,21 +188,21 @@ def _train(
     loss = system.loss(reading)
     model.zero_grad()
     loss.total.backward()
-    found = gradient_norms(model, folder, NAMES, encoder=False)
+    gradients = gradient_norms(model, folder, NAMES, encoder=False)
     parts = {"total": loss.total.item(), "coref": loss.coref.item()}
     if system.config.memory != "unbounded-no-ignore":
         parts["over"] = loss.write.item()
-    groups = by_group(found, parts_of="memory_net")
+    groups = by_group(gradients, parts_of="memory_net")
     return {
         "loss": parts,
-        "gradient_norms": {"per_parameter": found, "per_group": groups},
+        "gradient_norms": {"per_parameter": gradients, "per_group": groups},
         "gold_actions": [_action(action) for action in gold],
     }, reading
 
 
 def _step(step: Step, memory: str) -> dict[str, Any]:
     before = step.memory
-    found = {
+    outputs = {
         "mention_index": step.mention,
         "mention_score": step.mention_score.item(),
         "mention_vector_norm": step.vector.norm().item(),
@@ -214,7 +214,7 @@ def _step(step: Step, memory: str) -> dict[str, Any]:
         "last_action": int(before.previous),
         "action": _action(step.action),
     }
-    return found | ({"lru_order": before.least_recent} if memory == "lru" else {})
+    return outputs | ({"lru_order": before.least_recent} if memory == "lru" else {})
 
 
 def _action(action: Action | None) -> list[Any]:

@@ -80,34 +80,34 @@ class _Check:
     def outputs(self, ids: Sequence[int], document: Pieces) -> dict[str, Any]:
         system = self.model.system
         pieces = self.vectors(ids)
-        found = system(pieces, document)
-        gold = system.gold(found, document)
-        total = marginal_loss(found.scores, gold).sum()
-        loss = total / len(found.spans)
+        scores = system(pieces, document)
+        gold = system.gold(scores, document)
+        total = marginal_loss(scores.scores, gold).sum()
+        loss = total / len(scores.spans)
         self.model.zero_grad()
         loss.backward()
         norms = gradient_norms(self.model, self._folder, NAMES, padding=self._padding)
-        before = found.scores[:, :-1] > -torch.inf
-        products = {name: product.masked_fill(~before, -torch.inf) for name, product in found.products.items()}
+        before = scores.scores[:, :-1] > -torch.inf
+        products = {name: product.masked_fill(~before, -torch.inf) for name, product in scores.products.items()}
         return {
             "num_tokens": len(document),
             "sequence_output": numbers(pieces),
-            "start_scores": numbers(found.start_scores),
-            "end_scores": numbers(found.end_scores),
-            "candidate_starts": found.candidates.first.tolist(),
-            "candidate_ends": found.candidates.last.tolist(),
-            "candidate_mention_scores": numbers(found.mention_scores),
-            "num_kept": len(found.spans),
-            "kept_starts": found.spans.first.tolist(),
-            "kept_ends": found.spans.last.tolist(),
-            "kept_mention_scores": numbers(found.mention_scores[found.kept]),
+            "start_scores": numbers(scores.start_scores),
+            "end_scores": numbers(scores.end_scores),
+            "candidate_starts": scores.candidates.first.tolist(),
+            "candidate_ends": scores.candidates.last.tolist(),
+            "candidate_mention_scores": numbers(scores.mention_scores),
+            "num_kept": len(scores.spans),
+            "kept_starts": scores.spans.first.tolist(),
+            "kept_ends": scores.spans.last.tolist(),
+            "kept_mention_scores": numbers(scores.mention_scores[scores.kept]),
             **{f"{name}_scores": numbers(product) for name, product in products.items()},
             "pair_scores": numbers(torch.stack(list(products.values())).sum(dim=0)),
-            "antecedent_scores": numbers(found.scores),
-            "predicted_antecedents": found.links,
-            "predicted_clusters": found.clusters,
+            "antecedent_scores": numbers(scores.scores),
+            "predicted_antecedents": scores.links,
+            "predicted_clusters": scores.clusters,
             "gold_antecedent_labels": gold.long().tolist(),
-            "margins": _margins(found),
+            "margins": _margins(scores),
             "loss": {"sum": total.item(), "normalised": loss.item()},
             "gradient_norms": {"per_parameter": norms, "per_group": by_group(norms)},
         }
@@ -116,27 +116,27 @@ class _Check:
         """All documents as one padded batch."""
         longest = max(len(ids) for ids, _ in documents)
         padded = [[*ids, *[self._padding] * (longest - len(ids))] for ids, _ in documents]
-        found = [
+        scores = [
             self.model.system.scored(self.vectors(row), len(ids))
             for row, (ids, _) in zip(padded, documents, strict=True)
         ]
-        most = max(len(each.spans) for each in found)
+        most = max(len(each.spans) for each in scores)
         losses = [
             marginal_loss(each.scores, self.model.system.gold(each, document)).sum() / most
-            for each, (_, document) in zip(found, documents, strict=True)
+            for each, (_, document) in zip(scores, documents, strict=True)
         ]
         loss = torch.stack(losses).mean()
         self.model.zero_grad()
         loss.backward()
         norms = gradient_norms(self.model, self._folder, NAMES, padding=self._padding)
-        spans = [[*each.spans.pairs(), *[(longest - 1, longest - 1)] * (most - len(each.spans))] for each in found]
+        spans = [[*each.spans.pairs(), *[(longest - 1, longest - 1)] * (most - len(each.spans))] for each in scores]
         return {
             "input_ids": padded,
             "attention_mask": [[int(id != self._padding) for id in row] for row in padded],
             "loss_normalised": loss.item(),
             "gradient_norms": by_group(norms),
             "best_score_per_span": [
-                numbers(each.scores.max(dim=1).values) + [0.0] * (most - len(each.spans)) for each in found
+                numbers(each.scores.max(dim=1).values) + [0.0] * (most - len(each.spans)) for each in scores
             ],
             "kept_starts": [[first for first, _ in of] for of in spans],
             "kept_ends": [[last for _, last in of] for of in spans],
@@ -191,11 +191,11 @@ def _without_padding(batch: Any, documents: Sequence[tuple[Sequence[int], Pieces
     return clamped
 
 
-def _margins(found: S2EScores) -> dict[str, float]:
+def _margins(scores: S2EScores) -> dict[str, float]:
     """The gaps between the last span kept and the next, and between best and second-best entry."""
-    ordered = found.mention_scores.sort(descending=True).values
-    first, second = found.scores[1:].topk(2, dim=1).values.unbind(1)
-    count = len(found.spans)
+    ordered = scores.mention_scores.sort(descending=True).values
+    first, second = scores.scores[1:].topk(2, dim=1).values.unbind(1)
+    count = len(scores.spans)
     return {
         "kept_gap": (ordered[count - 1] - ordered[count]).item(),
         "argmax_gap": (first - second).min().item(),

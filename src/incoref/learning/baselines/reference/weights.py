@@ -119,7 +119,7 @@ def gradient_norms(
     ``padding`` is the row of the tables of words and positions that is not learned.
     """
     own = dict(model.named_parameters())
-    found = {}
+    by_name = {}
     for name in read_weights(folder / "model.safetensors"):
         if name in names.constants or (name.startswith(names.encoder) and not encoder):
             continue
@@ -131,22 +131,22 @@ def gradient_norms(
             gradient = None if ours is None else own[ours].grad
             if padding is not None and gradient is not None and name.endswith(("word_embeddings.weight", _POSITIONS)):
                 gradient = torch.cat([gradient[:padding], gradient[padding + 1 :]])
-        found[name] = 0.0 if gradient is None else gradient.norm().item()
-    return found
+        by_name[name] = 0.0 if gradient is None else gradient.norm().item()
+    return by_name
 
 
 def by_group(norms: Mapping[str, float], *, parts_of: str | None = None) -> dict[str, float]:
     """Norms joined by the first part of their names, and by the first two for those in the group ``parts_of``."""
-    found: dict[str, float] = {}
+    norm_of: dict[str, float] = {}
     for name, norm in norms.items():
         first, *rest = name.split(".")
         groups = [first, f"{first}.{rest[0]}"] if first == parts_of else [first]
         for group in groups:
-            found[group] = math.hypot(found.get(group, 0.0), norm)
-    return found
+            norm_of[group] = math.hypot(norm_of.get(group, 0.0), norm)
+    return norm_of
 
 
 def norms(values: Tensor) -> list[float]:
     """The norm of each row."""
-    found: list[float] = values.detach().norm(dim=-1).tolist()
-    return found
+    row_norms: list[float] = values.detach().norm(dim=-1).tolist()
+    return row_norms
