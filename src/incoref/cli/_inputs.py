@@ -94,9 +94,10 @@ def _format_of(text: str, name: str, format: str | None, speakers: bool | None) 
 def _recognised(text: str, name: str) -> Format:
     """The detected format; if none fits, an error that says what to do."""
     from incoref.corpora import guess
+    from incoref.corpora.files import with_usual_line_ends
 
     try:
-        return guess(text, shown(name))
+        return guess(with_usual_line_ends(text), shown(name))
     except FormatError as error:
         raise _with_way_out(error) from error
 

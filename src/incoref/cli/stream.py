@@ -6,7 +6,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from incoref.session.updates import Message, Update
 
 INPUT = "standard input"
-_ENOUGH = 3
-"""Number of lines examined for speaker labels."""
 _WHOLE = frozenset({"ass", "mail", "srt", "webvtt"})
 """Formats that are read only when the input is complete."""
 _LIST = re.compile(r"\s*\[\s*(?:\{|$)")
@@ -35,7 +33,14 @@ def register(app: typer.Typer) -> None:
 
 
 def stream(
-    speakers: Annotated[bool, typer.Option("--speakers", help="Read lines as 'Name: text'.")] = False,
+    speakers: Annotated[
+        bool | None,
+        typer.Option(
+            "--speakers/--no-speakers",
+            help="Read lines as 'Name: text', or as plain text. By default, the lines so far decide.",
+            show_default=False,
+        ),
+    ] = None,
     running: Annotated[
         bool, typer.Option("--running", help="Lines are running text: sentences can continue on the next line.")
     ] = False,
@@ -67,9 +72,10 @@ def stream(
 
     A line is text, or a JSON object with "text" and optionally "speaker", "id"
     and "time", which are returned, or with "role" and "content". If the first
-    line is JSON, all must be. Runs until the input ends, in constant memory.
-    If the first line shows that the input is a chat export, subtitles or mail,
-    it is read turn by turn after its end.
+    line is JSON, all must be. Lines of text are turns, "Name: text", if the
+    first ones are. Runs until the input ends, in constant memory. If the first
+    line shows that the input is a chat export, subtitles or mail, it is read
+    turn by turn after its end.
 
     Examples:
 
@@ -111,7 +117,7 @@ def stream(
         told(session.flush())
 
 
-def _items(speakers: bool, running: bool, format: str | None, encoding: str) -> Iterator[str | Message]:
+def _items(speakers: bool | None, running: bool, format: str | None, encoding: str) -> Iterator[str | Message]:
     """The input as it arrives; in a conversation format, once it is complete."""
     lines = _lines(encoding)
     if format is not None:
@@ -135,13 +141,17 @@ def _items(speakers: bool, running: bool, format: str | None, encoding: str) -> 
 
 def _lines(encoding: str) -> Iterator[tuple[int, str]]:
     """Numbered lines of standard input, as they arrive."""
-    from incoref.corpora.files import UTF8, check_encoding, decoded
+    from incoref.corpora.files import check_encoding, decoded, decompressed, is_compressed
 
-    if encoding == UTF8:
-        for number, data in enumerate(sys.stdin.buffer, start=1):
-            yield number, decoded(data, INPUT, line=number)
-        return
     check_encoding(encoding)
+    if "\n".encode(encoding) == b"\n":
+        first = sys.stdin.buffer.readline()
+        rest: Iterable[bytes] = sys.stdin.buffer
+        if is_compressed(first):
+            first, rest = b"", io.BytesIO(decompressed(first + sys.stdin.buffer.read(), INPUT))
+        for number, data in enumerate(chain([first] if first else [], rest), start=1):
+            yield number, decoded(data, INPUT, encoding, line=number)
+        return
     text = io.TextIOWrapper(sys.stdin.buffer, encoding=encoding)
     try:
         yield from enumerate(text, start=1)
@@ -165,22 +175,25 @@ def _first(lines: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
     return first
 
 
-def _utterances(lines: Iterator[str], speakers: bool) -> Iterator[Message]:
+def _utterances(lines: Iterator[str], speakers: bool | None) -> Iterator[Message]:
+    """Lines as messages; whether they are turns shows in the lines so far, unless it is known."""
     from incoref.corpora import transcripts
     from incoref.session.updates import Message
 
+    if speakers is None:
+        told = False
+        for turn in transcripts.as_they_come(lines):
+            if turn.speaker is not None and not told:
+                note("lines with names are read as turns; --no-speakers reads them as they are")
+                told = True
+            yield Message(turn.text, turn.speaker)
+        return
     speaker: str | None = None
-    seen: list[str] = []
     for line in lines:
-        if not line.strip():
-            continue
         if speakers:
             speaker, line = transcripts.label_of(line) or (speaker, line)
-        elif len(seen) < _ENOUGH:
-            seen.append(line)
-            if len(seen) == _ENOUGH and transcripts.fits(seen):
-                note("the lines look like 'Name: text'; to read them that way, use --speakers")
-        yield Message(line, speaker)
+        if line.strip():
+            yield Message(line, speaker)
 
 
 def _is_whole(opening: str) -> bool:
@@ -235,8 +248,10 @@ def _message(line: str, number: int) -> Message | None:
     if not isinstance(data, dict) or not isinstance(data.get("text"), str):
         raise FormatError('a message is a JSON object with a string "text"', path=INPUT, line=number)
     speaker, id, time = data.get("speaker"), data.get("id"), data.get("time")
+    if isinstance(speaker, int) and not isinstance(speaker, bool):
+        speaker = str(speaker)
     if speaker is not None and not isinstance(speaker, str):
-        raise FormatError('"speaker" is not a string', path=INPUT, line=number)
+        raise FormatError('"speaker" is neither a string nor a whole number', path=INPUT, line=number)
     for name, value in (("id", id), ("time", time)):
         if not isinstance(value, _GIVEN) or isinstance(value, bool):
             raise FormatError(f'"{name}" is neither a string nor a number', path=INPUT, line=number)

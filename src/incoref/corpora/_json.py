@@ -16,7 +16,7 @@ from incoref.errors import FormatError
 
 Object = dict[str, Any]
 
-_SURELY = re.compile(r'\s*(?:\[\s*)?\{\s*"')
+_SURELY = re.compile(r'\s*(?:\[\s*)*\{\s*"|\s*(?:\[\s*)+"')
 _PERHAPS = re.compile(r"\s*[\[{]")
 _MOST_KEYS = 8
 

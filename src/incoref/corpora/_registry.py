@@ -153,6 +153,8 @@ FORMATS: dict[str, Format] = {
 
 _HEAD = 1 << 14
 """Number of characters examined to detect a file's format."""
+_MARKED_UP = re.compile(r"<(?:!doctype\s|html\b|\?xml\s)", re.IGNORECASE)
+_SCRIPT = re.compile(r"(?:;.*\n)*\[(?:Script Info|V4\+? Styles|Events)\]", re.IGNORECASE)
 _SUBTITLE = re.compile(r"\d+\s*\n\s*\d{1,3}:\d{2}:\d{2}[.,]\d+\s*-->")
 _UD_ROW = re.compile(r"\d+(?:[-.]\d+)?\t[^\t\n]*\t")
 _UA_COLUMNS = re.compile(r"^# global\.columns\s*=.*\bIDENTITY\b", re.MULTILINE)
@@ -189,7 +191,9 @@ def guess(text: str, path: Path | str) -> Format:
         return FORMATS["litbank" if len(first) in (12, 13) and first[4:12] == ["_"] * 8 else "conll-2012"]
     if looks_like_json(text):
         return _guess_json(text, path)
-    if head.startswith("[Script Info]"):
+    if _MARKED_UP.match(head):
+        raise FormatError("this is HTML or XML, not text: save it as text first", path=path, line=1)
+    if _SCRIPT.match(head):
         return FORMATS["ass"]
     if mail.fits(head):
         return FORMATS["mail"]

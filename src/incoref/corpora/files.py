@@ -11,6 +11,7 @@ import gzip
 import importlib
 import io
 import os
+import re
 import shutil
 import stat
 import sys
@@ -27,6 +28,15 @@ from incoref.errors import FormatError, IncorefError, MissingExtra
 UTF8 = "utf-8"
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_NO_TEXT = (
+    (re.compile(rb"%PDF-"), "a PDF"),
+    (re.compile(rb"PK\x03\x04"), "a zip archive (as .docx, .odt and exported chats are)"),
+    (re.compile(rb"\xd0\xcf\x11\xe0"), "a file of an old office program"),
+    (re.compile(rb"\{\\rtf"), "RTF"),
+    (re.compile(rb"\x89PNG|\xff\xd8\xff"), "a picture"),
+    (re.compile(rb"ID3[\x02-\x04]|OggS\x00|RIFF.{4}WAVE|.{4}ftyp", re.DOTALL), "a recording"),
+)
+"""How files begin that people may take for text."""
 _UNFINISHED = ".incoref-"
 """How names of files begin that are not complete yet; short, for the name of the file may be as long as can be."""
 
@@ -50,12 +60,18 @@ def read_text(path: Path, encoding: str = UTF8) -> str:
 
 
 def with_usual_line_ends(text: str) -> str:
-    return text.replace("\r\n", "\n") if "\r" in text else text
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
+
+
+def is_compressed(data: bytes) -> bool:
+    return data.startswith((_GZIP, _ZSTD))
 
 
 def decompressed(data: bytes, path: Path | str) -> bytes:
     """What was compressed by gzip or zstd; anything else as it is."""
-    if not data.startswith((_GZIP, _ZSTD)):
+    if not is_compressed(data):
         return data
     try:
         if data.startswith(_GZIP):
@@ -93,6 +109,9 @@ def _from_zstd(data: bytes) -> bytes:
 
 def decoded(data: bytes, path: Path | str, encoding: str = UTF8, line: int = 1) -> str:
     """The text of bytes, without a byte order mark; ``line`` is that of the first."""
+    for beginning, what in _NO_TEXT:
+        if line == 1 and beginning.match(data):
+            raise FormatError(f"this is {what}, not text: save it as text first", path=path)
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
         return _from_utf8(data, path, line)
     check_encoding(encoding)
@@ -115,7 +134,8 @@ def check_encoding(name: str) -> None:
 def _from_utf8(data: bytes, path: Path | str, line: int) -> str:
     wide = _wide(data)
     if wide is not None:
-        raise FormatError(f"this is UTF-16, not UTF-8: {_way_out(wide)}", path=path, line=line)
+        name = "UTF-32" if wide == "utf-32" else "UTF-16"
+        raise FormatError(f"this is {name}, not UTF-8: {_way_out(wide)}", path=path, line=line)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -136,6 +156,8 @@ def _way_out(encoding: str) -> str:
 
 def _wide(data: bytes) -> str | None:
     """The encoding of characters of two bytes, known by their mark or because every other byte is zero; or none."""
+    if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
+        return "utf-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
     head = data[: _HEAD - _HEAD % 2]

@@ -67,7 +67,7 @@ def _objects(text: str, path: Path | str) -> Iterator[tuple[int, Object]]:
 
 def _has_ids_of_turns(given: list[Object]) -> bool:
     """Whether ids are of turns: every turn has a speaker and an id of its own, and nothing else names documents."""
-    ids = {str(data["id"]) for data in given if data.get("id") is not None and isinstance(data.get("speaker"), str)}
+    ids = {str(data["id"]) for data in given if data.get("id") is not None and data.get("speaker") is not None}
     return len(ids) == len(given) and not any("document" in data for data in given)
 
 
@@ -82,8 +82,10 @@ def _turn(data: Object, path: Path | str, line: int, ids_of_turns: bool) -> Turn
     text, speaker = data.get("text"), data.get("speaker")
     if not isinstance(text, str):
         raise FormatError("'text' is missing or no string", path=path, line=line)
+    if isinstance(speaker, int) and not isinstance(speaker, bool):
+        speaker = str(speaker)
     if speaker is not None and not isinstance(speaker, str):
-        raise FormatError("'speaker' is no string", path=path, line=line)
+        raise FormatError("'speaker' is neither a string nor a whole number", path=path, line=line)
     dropped = _TURN_KEYS - {"id"} if ids_of_turns or "document" in data else _TURN_KEYS
     extra = tuple((name, str(value)) for name, value in data.items() if name not in dropped)
     return Turn(text, speaker, extra)

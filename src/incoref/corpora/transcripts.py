@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from incoref.corpora.turns import Conversation, Turn, stem
@@ -23,6 +23,9 @@ _STAMP = re.compile(rf"\s*[*_]*[\[(]?{_TIME}(?:\s*(?:-->|-|–)\s*{_TIME})?[\])]
 _LABEL = re.compile(r"\s*([^:\n]{1,60}?)\s*:[*_]*(?:\s+(.*))?")
 _TIMED = re.compile(rf"\s*([^:\n\[(]{{1,60}}?)[*_]*[\s,]+(?:[\[(]{_TIME}[\])]|{_TIME})[*_]*:[*_]*(?:\s+(.*))?")
 _NAME_AND_TIME = re.compile(rf"\s*([^:\n]{{1,60}}?)[*_]*[\s,]+[\[(]?{_TIME}[\])]?\s*")
+_ZOOM = re.compile(r"From\s+([^:\n]{1,60}?)(?:\s+to\s+[^:\n]{1,60}?)?\s*:(?:\s+(.*))?")
+_IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+_FOOTER = re.compile(r"\s*Transcribed by https?://\S+\s*")
 _REMARK = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])$")
 _CHAT = re.compile(r"\s*<[@+%~&]?([^<>:\s]{1,40})>\s+(.*)")
 
@@ -30,6 +33,8 @@ _SHARE = 0.6
 """This share of the lines, or paragraphs, of a transcript begins with names; others run on."""
 FORM = 3
 """More lines than this with names of which none comes twice are a form or a list."""
+_ENOUGH = 20
+"""So many lines show whether lines that come one by one are turns."""
 _NOT_NAMES = frozenset(
     "agenda attendees attending bcc cc date duration edit example fixme from hint host http https important location "
     "meeting nb note notes participants place present ps recorded recording re status subject summary time tip title "
@@ -44,11 +49,14 @@ def label_of(line: str) -> tuple[str, str] | None:
     for before in (_BULLET, _STAMP, _BULLET):
         match = before.match(line, start)
         start = match.end() if match else start
+        zoom = _ZOOM.fullmatch(line, start) if match and before is _STAMP else None
+        if zoom is not None:
+            return _name(zoom[1]), zoom[2] or ""
     chat = _CHAT.fullmatch(line, start)
     if chat is not None:
         return chat[1], chat[2]
     alone = _NAME_AND_TIME.fullmatch(line, start)
-    if alone is not None and _is_name(alone[1]) and alone[1].strip("*_ ")[:1].isupper():
+    if alone is not None and _is_name(alone[1]) and _name(alone[1])[:1].isupper():
         return _name(alone[1]), ""
     match = _TIMED.fullmatch(line, start) or _LABEL.fullmatch(line, start)
     if match is None or not _is_name(match[1]):
@@ -58,6 +66,9 @@ def label_of(line: str) -> tuple[str, str] | None:
 
 def _name(words: str) -> str:
     name = words.strip(" *_#\t")
+    in_brackets = _IN_BRACKETS.fullmatch(name)
+    if in_brackets is not None:
+        return in_brackets[1].strip()
     return _REMARK.sub("", name).strip(" *_") or name
 
 
@@ -92,7 +103,7 @@ def _is_heading(name: str) -> bool:
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
     """The one conversation of a file of ``Name: text`` lines, named after the file."""
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip() and not _FOOTER.fullmatch(line)]
     labels = [label_of(line) for line in lines]
     often = Counter(label[0] for label in labels if label is not None)
     turns: list[tuple[str | None, list[str]]] = []
@@ -111,6 +122,41 @@ def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
         # What stands above the first name is no running text: a line there is a line.
         [Turn((" " if speaker is not None else "\n\n").join(said), speaker) for speaker, said in turns if said],
     )
+
+
+def as_they_come(lines: Iterable[str]) -> Iterator[Turn]:
+    """A turn for every line with text, at once: whether it begins with a name shows in the lines so far."""
+    seen: list[str] = []
+    names: set[str] = set()
+    first = 0
+    speaker: str | None = None
+    are_turns = goes_on = False
+    for line in (line for line in lines if not _FOOTER.fullmatch(line)):
+        if len(seen) < _ENOUGH:
+            seen.append(line)
+            are_turns = fits(seen[first:])
+            opens = not any(before.rstrip().endswith((".", "!", "?")) for before in seen[:-1])
+        else:
+            opens = False
+        label = label_of(line)
+        said = line
+        if label is not None and (label[0] in names or _names_speaker(label[0], are_turns=are_turns, opens=opens)):
+            first = first if names else len(seen) - 1
+            names.add(label[0])
+            speaker, said = label
+            goes_on = not said.strip()
+        elif line.strip():
+            speaker = speaker if are_turns or goes_on else None
+            goes_on = False
+        if said.strip():
+            yield Turn(said, speaker)
+
+
+def _names_speaker(name: str, *, are_turns: bool, opens: bool) -> bool:
+    """Whether a new name before a colon speaks: as others do, or as the first that isn't above a transcript."""
+    words = name.split()
+    is_capitalised = all(word[0].isupper() or word.isdecimal() for word in words)
+    return not _is_heading(name) and ((are_turns and len(words) == 1) or ((are_turns or opens) and is_capitalised))
 
 
 def _speaks(name: str, often: Counter[str], *, begun: bool) -> bool:

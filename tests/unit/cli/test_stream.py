@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ def test_messages_come_back_with_what_was_given(tool: Tool) -> None:
         ("[]", "a JSON object"),
         ("plain", "not JSON, although the first line is"),
         ('{"text": null}', 'string "text"'),
-        ('{"text": "x", "speaker": 1}', '"speaker" is not a string'),
+        ('{"text": "x", "speaker": 1.5}', '"speaker" is neither a string nor a whole number'),
         ('{"text": "x", "id": []}', '"id" is neither a string nor a number'),
         ('{"text": "x", "time": true}', '"time" is neither'),
     ],
@@ -124,16 +125,55 @@ def test_lines_can_be_messages_with_roles(tool: Tool) -> None:
     assert [(update["speaker"], update["text"]) for update in found] == [("user", "Who left?"), ("a", "Ann.")]
 
 
-def test_lines_that_look_like_turns_are_pointed_out(tool: Tool) -> None:
-    text = "Ines: I saw Carl.\nOmar: When?\nInes: Today.\nOmar: Oh.\n"
-    assert tool(text).stderr.count("use --speakers") == 1
+def test_lines_that_are_turns_are_read_as_turns_from_the_first_on(tool: Tool) -> None:
+    text = "Weekly meeting\n\n- Ines: I saw Carl.\n- Omar: When?\nand where?\n- Ines: Today. One thing: he left.\n"
+    expected = [
+        (None, "Weekly meeting"),
+        ("Ines", "I saw Carl."),
+        ("Omar", "When?"),
+        ("Omar", "and where?"),
+        ("Ines", "Today."),
+        ("Ines", "One thing: he left."),
+    ]
+    assert [(update["speaker"], update["text"]) for update in tool.updates(text)] == expected
+    assert tool(text).stderr.count("--no-speakers reads them as they are") == 1
     assert tool(text, "--speakers").stderr == ""
+    done = tool(text, "--no-speakers")
+    assert '"text": "- Omar: When?"' in done.stdout
+    assert done.stderr == ""
+    timed = "Ines  0:03\nI saw Carl.\n\nOmar  0:05\nWhen?\n"
+    assert [(update["speaker"], update["text"]) for update in tool.updates(timed)] == expected[1:3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He left. She ran.\nHe had one wish: peace.\n",
+        "Anna left.\nOmar: he did too.\n",
+        "Note: it is late.\nShe ran.\n",
+    ],
+)
+def test_other_lines_with_colons_are_no_turns(tool: Tool, text: str) -> None:
+    done = tool(text)
+    assert '"speaker": "' not in done.stdout
+    assert done.stderr == ""
+
+
+def test_compressed_input(tool: Tool) -> None:
+    text = "Ines: I saw Carl.\nOmar: When?\n"
+    for data, arguments in (
+        (gzip.compress(text.encode()), ()),
+        (gzip.compress("Ines: Café.\n".encode("latin-1")), ("--encoding", "latin-1")),
+    ):
+        updates = [json.loads(line) for line in tool(data, *arguments).stdout.splitlines()]
+        assert updates[0]["speaker"] == "Ines"
+    assert "damaged or cut off" in str(tool(gzip.compress(text.encode())[:-9]).exception)
 
 
 def test_formats_and_encodings_can_be_named(tool: Tool) -> None:
     text = "Ines: Café.\nOmar: When?\n"
     found = [json.loads(line) for line in tool(text.encode("utf-16"), "--encoding", "utf-16").stdout.splitlines()]
-    assert found[0]["text"] == "Ines: Café."
+    assert [found[0]["speaker"], found[0]["text"]] == ["Ines", "Café."]
     assert [update["speaker"] for update in tool.updates(text, "--from", "transcript")] == ["Ines", "Omar"]
     assert "conllu has no turns to stream" in str(tool(text, "--from", "conllu").exception)
     assert "no encoding 'klingon'" in str(tool(text, "--encoding", "klingon").exception)

@@ -60,10 +60,21 @@ def said_in(value: Any, format: str) -> list[tuple[str | None, str]]:
         "Ann:\nHello.\n\nBen:\nHi!\n\nAnn:\nBye.\n",
         "[10:15] <Ann> Hello.\n[10:15] <Ben> Hi!\n[10:16] <Ann> Bye.\n",
         "Ann (smiling): Hello.\nBen: Hi!\nAnn: Bye.\n",
+        "[Ann] 10:15:02\nHello.\n\n[Ben] 10:15:04\nHi!\n\n[Ann] 10:16:00\nBye.\n",
+        "10:15:02\t From  Ann : Hello.\n10:15:04\t From  Ben  to  Ann(Direct Message) : Hi!\n"
+        "10:16:00\t From  Ann : Bye.\n",
+        "10:15:02 From Ann to Everyone:\n\tHello.\n10:15:04 From Ben to Everyone:\n\tHi!\n"
+        "10:16:00 From Ann to Ben:\n\tBye.\n",
+        "Ann  0:01\nHello.\n\nBen  0:02\nHi!\n\nAnn  0:03\nBye.\n\nTranscribed by https://x.example\n",
     ],
 )
 def test_lines_with_names(text: str) -> None:
     assert said(text, "transcript") == [("Ann", "Hello."), ("Ben", "Hi!"), ("Ann", "Bye.")]
+
+
+def test_line_ends_of_old_macs() -> None:
+    known, turns = corpora.heard("Ann: Hello.\rBen: Hi!\rAnn: Bye.\r", "file.txt")
+    assert (known.name, [turn.speaker for turn in turns]) == ("transcript", ["Ann", "Ben", "Ann"])
 
 
 def test_a_heading_is_nobodys() -> None:
@@ -420,6 +431,8 @@ def test_ids_of_turns_and_ids_of_documents() -> None:
     expected = [("Ann", "Hello."), ("Ben", "Hi!")]
     assert said("\n".join(map(json.dumps, turns)), "text-jsonlines") == expected
     assert said_in(turns, "text-jsonlines") == expected
+    numbered = [{**turn, "speaker": n} for n, turn in enumerate(turns)]
+    assert said_in(numbered, "text-jsonlines") == [("0", "Hello."), ("1", "Hi!")]
     apart = [{**turn, "document": f"d{turn['id']}"} for turn in turns]
     assert [document.id for document in read("\n".join(map(json.dumps, apart)))] == ["d1", "d2"]
 

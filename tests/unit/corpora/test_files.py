@@ -66,7 +66,19 @@ def test_json_that_is_no_corpus() -> None:
 
 @pytest.mark.parametrize(
     ("data", "line", "fault"),
-    [(b"", None, "empty"), (b" \n\n", None, "empty"), (b"abc\n\xff\n", 2, "UTF-8")],
+    [
+        (b"", None, "empty"),
+        (b" \n\n", None, "empty"),
+        (b"abc\n\xff\n", 2, "UTF-8"),
+        ("abc\n".encode("utf-32"), 1, "UTF-32, not UTF-8: --encoding utf-32"),
+        (b"%PDF-1.4\n%\xe2\xe3\n", None, "a PDF, not text"),
+        (b"PK\x03\x04\x14\x00", None, "a zip archive"),
+        (b"{\\rtf1\\ansi Anna left.}", None, "RTF, not text"),
+        (b"<!DOCTYPE html>\n<p>Anna left.</p>\n", 1, "HTML or XML, not text"),
+        (b'<?xml version="1.0"?><tt>Anna left.</tt>', 1, "HTML or XML, not text"),
+        (b'["Anna left.", "She ran."\n', 2, "starts like JSON"),
+        (b'["Anna", "I left."]\n["Ben", "Oh."]\n', 1, "a list of 2, the first of them a string"),
+    ],
 )
 def test_files_that_are_no_text(data: bytes, line: int | None, fault: str, tmp_path: Path) -> None:
     file = tmp_path / "file.conll"

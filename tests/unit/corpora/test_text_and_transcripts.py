@@ -69,7 +69,7 @@ def test_lines_without_speakers_are_documents_unless_an_id_joins_them() -> None:
     assert [(d.id, d.text) for d in documents] == [("file-1", "One."), ("file-2", "Two."), ("x", "Three.\nFour.")]
 
 
-@pytest.mark.parametrize("line", ['{"text": 1}', '{"speaker": "Ann"}', '{"text": "a", "speaker": 1}'])
+@pytest.mark.parametrize("line", ['{"text": 1}', '{"speaker": "Ann"}', '{"text": "a", "speaker": 1.5}'])
 def test_errors_in_lines(line: str) -> None:
     with pytest.raises(FormatError) as caught:
         list(plain.conversations(f'{{"text": "a"}}\n{line}', "file"))
