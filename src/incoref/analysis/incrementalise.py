@@ -71,7 +71,8 @@ def command_resolver(command: str) -> Resolver:
         if len(answered) != 1 or len(answered[0].tokens) != len(document.tokens):
             raise IncorefError(
                 f"'{command}' answered with {len(answered)} documents of "
-                f"{sum(len(d.tokens) for d in answered)} tokens to one of {len(document.tokens)}; it must keep the document and its words"
+                f"{sum(len(d.tokens) for d in answered)} tokens to one of {len(document.tokens)}; it must keep the "
+                "document and its words"
             )
         return token_clusters(answered[0])
 
