@@ -222,7 +222,7 @@ WRONG: dict[str, tuple[Callable[[Resolver], Any], str]] = {
     "resolve(bytes)": (lambda it: it.resolve(b"Anna"), "decode it first"),
     "stream(None)": (lambda it: it.stream(None), "stream\\(\\) takes pieces of text .* not None; resolve\\(\\)"),
     "stream(text)": (lambda it: it.stream("Anna left."), "resolve\\(\\) takes a whole text"),
-    "stream([None])": (lambda it: list(it.stream([None])), "hears text or a Message, not NoneType"),
+    "stream([None])": (lambda it: list(it.stream([None])), "takes text or a Message, not NoneType"),
     "astream(None)": (lambda it: it.astream(None), "astream\\(\\) takes pieces"),
     "pipe(text)": (
         lambda it: it.pipe("Anna left."),

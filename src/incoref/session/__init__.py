@@ -1,1 +1,1 @@
-"""A text that is still arriving: its state, what goes in, what comes out."""
+"""Sessions: the state of a text that is still arriving, its input and its output."""

@@ -1,6 +1,6 @@
-"""A session's transcript without its model, so that it can be read when that model is gone.
+"""A session's transcript without its model, which can be read even if the model is no longer available.
 
-``changes`` says what a step did to the transcript, as JSON. An ``ArchivedSession`` is put together from a save and
+``changes`` returns what a step changed in the transcript, as JSON. An ``ArchivedSession`` is built from a save and
 the changes since; it has the read-only properties of a session and can't be continued.
 """
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def changes(model: Model, before: SessionState, after: SessionState) -> Changes:
-    """What happened to the transcript from one state to another, as JSON that ``ArchivedSession.apply`` takes."""
+    """The changes to the transcript between two states, as JSON for ``ArchivedSession.apply``."""
     known = {entity.id: entity for entity in before.live}
     rows = [row for row, entity in enumerate(after.live) if known.pop(entity.id, None) is not entity]
     evicted = list(_changed(before.evicted, after.evicted))
@@ -42,7 +42,7 @@ def changes(model: Model, before: SessionState, after: SessionState) -> Changes:
 
 
 def _changed(before: Log[T], after: Log[T]) -> Iterable[T]:
-    """The items that are not the same objects in both; chunks that both share are skipped as a whole."""
+    """The items that aren't identical objects in both; shared chunks are skipped whole."""
     old, new = list(_parts(before)), list(_parts(after))
     in_old, in_new = ({id(part) for part in parts} for parts in (old, new))
     same = {id(item) for part in old if id(part) not in in_new for item in part}
@@ -74,11 +74,11 @@ def _view(fields: Sequence[Any]) -> EvictedEntity:
 
 @dataclass
 class ArchivedSession:
-    """What was said in a session, and the entities in it."""
+    """A session's text and entities, read-only."""
 
     options: SessionOptions
     lines: dict[int, Line] = field(default_factory=dict)
-    """By number, in order."""
+    """By sentence number, in order."""
     waiting: tuple[Line, ...] = ()
     live: dict[str, EvictedEntity] = field(default_factory=dict)
     evicted: dict[str, EvictedEntity] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class ArchivedSession:
 
     @classmethod
     def from_save(cls, data: bytes) -> ArchivedSession:
-        """The transcript in the bytes of ``Session.save``."""
+        """Read the transcript from the bytes of ``Session.save``."""
         saved = unpack(data)
         fields = saved.fields
         number, first, start = fields["start"]
@@ -108,7 +108,7 @@ class ArchivedSession:
         )
 
     def apply(self, changes: Mapping[str, Any]) -> None:
-        """Follow a step."""
+        """Apply the changes of a step."""
         first, end = changes["first"], changes["sentences"]
         self._put([_line(placed) for placed in changes["lines"]])
         while self.lines and next(reversed(self.lines)) >= end:
@@ -129,16 +129,16 @@ class ArchivedSession:
             del self.live[id]
 
     def _put(self, lines: Iterable[Line]) -> None:
-        """Add sentences, or replace those of the same numbers."""
+        """Add sentences, replacing those with the same numbers."""
         in_order = True
         for line in lines:
             in_order &= line.number in self.lines or line.number > next(reversed(self.lines), -1)
             self.lines[line.number] = line
-        if not in_order:  # undo has brought back what history had dropped
+        if not in_order:  # undo restored sentences that history had dropped
             self.lines = dict(sorted(self.lines.items()))
 
     def part(self, since: int = 0) -> Part:
-        """The transcript from the sentence of this number on, with offsets that count from the start of the text."""
+        """The transcript from this sentence number on; offsets count from the start of the text."""
         lines = [line for line in self.lines.values() if line.number >= since]
         preceded = len(lines) < len(self.lines)
         return part_with(lines, self, self.live.values(), self.evicted.values(), preceded=preceded)
@@ -156,5 +156,5 @@ class ArchivedSession:
         return self.part().entities
 
     def document(self, id: str = "session", *, singletons: bool = False) -> Document:
-        """What is kept, as a document of its own: offsets, tokens and sentences count from its start."""
+        """The kept transcript as a document; offsets, tokens and sentences count from its start."""
         return self.part().document(id, singletons=singletons)

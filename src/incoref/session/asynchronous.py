@@ -1,6 +1,6 @@
-"""A session for asyncio: the methods of a session, awaited; the model runs in another thread.
+"""A session for asyncio: its methods are awaited, and the model runs in another thread.
 
-Calls are carried out one after the other, in the order in which they were made, whoever makes them.
+Calls run one after the other in the order in which they were made.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class Cancelled(Exception):
-    """Raised where a session is read whose caller has stopped waiting."""
+    """Raised inside a call that has been cancelled."""
 
 
 class AsyncSession:
-    """A session whose methods are awaited. Made by ``Resolver.async_session``.
+    """A session whose methods are awaited; created by ``Resolver.async_session``.
 
-    What a session has as a property, such as ``entities``, is a method here. If a call is cancelled, the session has
-    either done all of it or nothing.
+    Properties of a session, such as ``entities``, are methods here. A cancelled call has either run completely or not
+    at all.
     """
 
     def __init__(self, session: Session) -> None:
@@ -42,7 +42,7 @@ class AsyncSession:
     async def say(
         self, text: str, speaker: str | None = None, id: Given = None, *, time: Given = None
     ) -> list[Update]:
-        """A complete utterance: all its sentences are answered at once."""
+        """Resolve a complete utterance; returns updates for all its sentences."""
         return await self._call(partial(self._session.say, text, speaker, id, time=time))
 
     async def say_words(
@@ -54,31 +54,31 @@ class AsyncSession:
         time: Given = None,
         text: str | None = None,
     ) -> list[Update]:
-        """A complete utterance of one sentence whose words are known."""
+        """Resolve a complete utterance: one tokenised sentence."""
         return await self._call(partial(self._session.say_words, words, speaker, id, time=time, text=text))
 
     async def read(self, document: Document) -> list[Update]:
-        """A document with its own sentences, words and speakers."""
+        """Resolve a document with its own sentences, tokens and speakers."""
         return await self._call(partial(self._session.read, document))
 
     async def feed(self, piece: str, speaker: str | None = None) -> list[Update]:
-        """Running text in any pieces."""
+        """Add a piece of running text, cut anywhere."""
         return await self._call(partial(self._session.feed, piece, speaker))
 
     async def flush(self) -> list[Update]:
-        """End what is pending."""
+        """Treat pending text as complete."""
         return await self._call(self._session.flush)
 
     async def hear(self, item: str | Message) -> list[Update]:
-        """A piece of running text, or a message that is a complete utterance."""
+        """Feed a piece of running text, or say a message."""
         return await self._call(partial(self._session.hear, item))
 
     async def text(self) -> str:
-        """What was said and fed, as far as it is kept."""
+        """The text so far, as far as it is kept."""
         return await self._call(lambda: self._session.text)
 
     async def sentences(self) -> int:
-        """How many sentences have been answered."""
+        """The number of sentences resolved so far."""
         return await self._call(lambda: self._session.sentences)
 
     async def entities(self) -> list[Entity]:
@@ -86,19 +86,19 @@ class AsyncSession:
         return await self._call(lambda: self._session.entities)
 
     async def document(self, id: str | int = "session", *, singletons: bool = False) -> Document:
-        """What is kept, as a document; entities with one mention only with ``singletons``."""
+        """The kept transcript as a document; ``singletons`` includes entities with one mention."""
         return await self._call(partial(self._session.document, id, singletons=singletons))
 
     async def resolved_text(self) -> str:
-        """The text with pronouns replaced by the names of those whom they mean."""
+        """The text with pronouns replaced by their entities' names."""
         return await self._call(self._session.resolved_text)
 
     async def undo(self) -> None:
-        """Take back the last call of ``say``, ``feed`` or the like, and what was corrected since."""
+        """Revert the last call that added text, and all corrections since."""
         await self._call(self._session.undo)
 
     async def fork(self) -> AsyncSession:
-        """A session that starts from here; neither affects the other."""
+        """An independent copy of the session."""
         return AsyncSession(await self._call(self._session.fork))
 
     async def save(self) -> bytes:
@@ -106,27 +106,27 @@ class AsyncSession:
         return await self._call(self._session.save)
 
     async def introduce(self, name: str, *, type: str | None = None, speaker: str | None = None) -> Entity:
-        """Make a participant known."""
+        """Add a participant who hasn't been mentioned yet."""
         return await self._call(partial(self._session.introduce, name, type=type, speaker=speaker))
 
     async def rename(self, entity: Entity | str, name: str) -> Entity:
-        """Give an entity a name."""
+        """Rename an entity."""
         return await self._call(partial(self._session.rename, entity, name))
 
     async def merge(self, one: Entity | str, other: Entity | str) -> Entity:
-        """Two entities are the same."""
+        """Merge two entities."""
         return await self._call(partial(self._session.merge, one, other))
 
     async def detach(self, mention: Span) -> Entity:
-        """A mention becomes an entity of its own."""
+        """Make a mention a new entity."""
         return await self._call(partial(self._session.detach, mention))
 
     async def split(self, entity: Entity | str, mentions: Iterable[Span]) -> Entity:
-        """These mentions of an entity are another one."""
+        """Make some mentions of an entity a new entity."""
         return await self._call(partial(self._session.split, entity, mentions))
 
     async def reassign(self, mention: Span, entity: Entity | str) -> Entity:
-        """A mention means another entity."""
+        """Link a mention to another entity."""
         return await self._call(partial(self._session.reassign, mention, entity))
 
     async def forget(self, entity: Entity | str) -> None:
@@ -134,7 +134,7 @@ class AsyncSession:
         await self._call(partial(self._session.forget, entity))
 
     async def _call(self, function: Callable[[], T]) -> T:
-        """The function's result, once those called before are done; it runs in another thread."""
+        """Run the function in another thread after all earlier calls, and return its result."""
         stopped = Event()
 
         def check() -> None:
@@ -146,7 +146,7 @@ class AsyncSession:
             return function()
 
         async with self._turn:
-            if self._running is not None:  # its caller has stopped waiting for it
+            if self._running is not None:  # it was cancelled
                 await asyncio.wait([self._running])
             running = asyncio.get_running_loop().run_in_executor(None, run)
             self._running = running  # type: ignore[assignment]

@@ -1,6 +1,6 @@
-"""What a caller knows better: introducing, renaming, merging and forgetting entities.
+"""Corrections by the caller: introducing, renaming, merging and forgetting entities.
 
-Functions from a session's state to the state after the correction, which later decisions use.
+Each function takes a session's state and returns the corrected one; later decisions use it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from incoref.types import Mention, RunnerUp
 def introduce(
     model: Model, state: SessionState, name: str, type: str | None, speaker: str | None
 ) -> tuple[SessionState, str]:
-    """Seed an entity with a name, and say whose "I" it is; gives its id.
+    """Add an entity with a name, and optionally the speaker whose "I" refers to it; returns its id.
 
-    One that is already known to be the speaker's "I" is taken for it.
+    If an entity is already known to be the speaker's "I", it is used instead.
     """
     said_by = [state.memory.states.speaker_name(I_OF, row) for row in range(len(state.live))]
     known = [row for row, name in enumerate(said_by) if name is not None and name == speaker]
@@ -37,7 +37,7 @@ def introduce(
         row, words = len(state.live), words_of(name)
         reading = state.model.reading
         memory = state.memory.copy()
-        facts = facts_of(words, -1, reading.sentences - 1, reading.turn, None)  # as if in the last sentence read
+        facts = facts_of(words, -1, reading.sentences - 1, reading.turn, None)  # as if mentioned in the last sentence
         model.heads.clusters.add(memory, model.vector_of(words), facts, row)
         entity = LiveEntity(str(state.next_id), None, 0, reading.tokens, _plain(name), type)
         state = with_memory(replace(state, next_id=state.next_id + 1), memory, (*state.live, entity))
@@ -50,7 +50,7 @@ def introduce(
 
 
 def rename(state: SessionState, entity: str, name: str) -> SessionState:
-    """Give an entity a name, by which it is known from now on."""
+    """Rename an entity; later mentions can match the new name."""
     words = words_of(name)
     row = row_of(state, entity)
     if row is None:
@@ -62,7 +62,7 @@ def rename(state: SessionState, entity: str, name: str) -> SessionState:
 
 
 def merge(model: Model, state: SessionState, one: str, other: str) -> SessionState:
-    """Make two entities one, with the id of the first."""
+    """Merge two entities; the result has the id of the first."""
     if one == other:
         raise IncorefError(f"entity '{one}' can't be merged with itself")
     first, second = row_of(state, one), row_of(state, other)
@@ -91,7 +91,7 @@ def merge(model: Model, state: SessionState, one: str, other: str) -> SessionSta
 
 
 def _merged_mention(mention: Mention, one: str, other: str) -> Mention:
-    """The mention once ``other`` is ``one``; if both are runners-up, their probabilities add up."""
+    """The mention after ``other`` is merged into ``one``; if both are runners-up, their probabilities are added."""
     entity = one if mention.entity == other else mention.entity
     runners_up = mention.runners_up
     if any(runner_up.entity in (one, other) for runner_up in runners_up):
@@ -107,9 +107,9 @@ def _merged_mention(mention: Mention, one: str, other: str) -> Mention:
 
 
 def forget(state: SessionState, entity: str) -> SessionState:
-    """Remove an entity: its vector, words, name and mentions, and the label of the speaker that it is.
+    """Remove an entity: its vector, words, name and mentions, and its speaker label.
 
-    The text that names it stays.
+    The text itself stays.
     """
     row = row_of(state, entity)
     if row is not None:
@@ -129,13 +129,13 @@ def forget(state: SessionState, entity: str) -> SessionState:
 
 
 def _is_someone(state: SessionState, speaker: str) -> bool:
-    """Whether an entity is known to be the speaker."""
+    """Whether an entity is known to be this speaker."""
     live = (state.memory.states.speaker_name(I_OF, row) for row in range(len(state.live)))
     return speaker in live or any(view.speaker == speaker for view in state.evicted)
 
 
 def _without_speaker(state: SessionState, speaker: str) -> SessionState:
-    """The state as if nobody knew who said what this speaker said."""
+    """The state with this speaker's sentences attributed to nobody."""
 
     def unless(name: str | None) -> str | None:
         return None if name == speaker else name
@@ -157,7 +157,7 @@ def _without_speaker(state: SessionState, speaker: str) -> SessionState:
 
 
 def row_of(state: SessionState, entity: str) -> int | None:
-    """The place of a live entity; None if it has been evicted."""
+    """The index of a live entity; None if it has been evicted."""
     for row, live in enumerate(state.live):
         if live.id == entity:
             return row
@@ -169,7 +169,7 @@ def row_of(state: SessionState, entity: str) -> int | None:
 def words_of(name: str) -> tuple[str, ...]:
     words = tuple(token.text for sentence in split(name) for token in sentence.tokens)
     if not words:
-        raise IncorefError(f"{name!r} is no name: it has no word")
+        raise IncorefError(f"{name!r} can't be a name: it contains no word")
     return words
 
 
@@ -186,7 +186,7 @@ def without_evicted(state: SessionState, entity: str) -> SessionState:
 
 
 def with_mentions(state: SessionState, change: Callable[[Mention], Mention | None]) -> SessionState:
-    """The state with every mention in the transcript changed, or gone where ``change`` gives none."""
+    """The state with ``change`` applied to every mention in the transcript; None removes a mention."""
 
     def changed(line: Line) -> Line:
         mentions = tuple(kept for mention in line.mentions if (kept := change(mention)) is not None)

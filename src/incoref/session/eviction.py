@@ -1,15 +1,14 @@
-"""Which entities a session forgets, so that its memory is bounded however long the text.
+"""Eviction policies: which entities a session forgets, so that its memory is bounded however long the text.
 
 - ``none``: none; memory and time per mention grow with the text
-- ``lru``: all but the ``max_entities`` that were mentioned last
-- ``dual``: half of ``max_entities`` are kept because they were mentioned last, the rest because most often
-- ``icoref``: an entity with one mention that has been idle for ``idle`` tokens, any that has been for twice as long
-  (the rule of ICoref); ``max_entities``, if given, bounds what is left as ``lru`` does
+- ``lru``: all but the ``max_entities`` most recently mentioned
+- ``dual``: half of ``max_entities`` are the most recently mentioned ones, the rest the most frequently mentioned
+- ``icoref``: entities with one mention that were idle for ``idle`` tokens, and any that were idle for twice as long
+  (ICoref's rule); ``max_entities``, if set, bounds the rest as in ``lru``
 
-Once there are more than ``max_entities``, the twentieth part of them is forgotten as well: renumbering those that
-stay costs the same however many go, and so it is done seldom. Introduced entities are never evicted, though they
-count. All policies but ``none`` bound the names of an entity too: of one with more than 64, the 16 first ones and the
-16 latest ones stay.
+When ``max_entities`` is exceeded, 5% more are evicted in advance: renumbering the rest costs the same however many
+go, so it should be rare. Introduced entities count but are never evicted. All policies except ``none`` also bound the
+names of an entity: of more than 64, only the first 16 and the latest 16 are kept.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ from incoref.session.transcript import LiveEntity
 DEFAULT_MAX_ENTITIES = 1000
 MOST_NAMES = 32
 _SPARE_PART = 20
-"""Eviction makes room for the twentieth part of ``max_entities``."""
+"""Eviction makes room for another 1/20 of ``max_entities``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
     policy: str = DEFAULT_POLICY
     max_entities: int | None = None
-    """The most entities to keep; ``lru`` and ``dual`` default to 1000."""
+    """Maximum number of entities; ``lru`` and ``dual`` default to 1000."""
     idle: int = DEFAULT_IDLE
-    """Tokens, for ``icoref``."""
+    """Idle tokens, for ``icoref``."""
 
     @classmethod
     def of(cls, options: SessionOptions) -> Eviction:
@@ -46,11 +45,11 @@ class Eviction:
 
     @property
     def names(self) -> int | None:
-        """How many names of one entity are worth remembering: it may have been called something else each time."""
+        """Maximum number of names per entity, which may be called something else each time."""
         return None if self.policy == "none" else MOST_NAMES
 
     def evicted(self, live: Sequence[LiveEntity], tokens: int) -> list[int]:
-        """The places in ``live`` of those to forget after that many tokens, in order."""
+        """Indices in ``live`` of the entities to evict after this many tokens, in order."""
         gone = set()
         if self.policy == "icoref":
             gone = {row for row, entity in enumerate(live) if self._is_idle(entity, tokens)}

@@ -1,6 +1,6 @@
-"""Text as it arrives to the sentences of a session, with exact places in all of it; nothing is read here.
+"""Splits arriving text into the sentences of a session, with exact offsets. Doesn't run the model.
 
-Functions from a session's state and some text to the state after it and the sentences that ended.
+Each function takes a session's state and some text, and returns the new state and the sentences that ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOO_LONG = "the sentence was split because it grew too long"
 
 
 def feed(splitter: Splitter, state: SessionState, piece: str, speaker: str | None) -> Heard:
-    """Running text, after which some sentences are known to have ended."""
+    """Add running text; returns the sentences that are now known to have ended."""
     _check(piece, speaker)
     if state.flushed and piece[:1].strip() and _ends_in_word(state):
         state = _with_line_break(state)
@@ -30,13 +30,13 @@ def feed(splitter: Splitter, state: SessionState, piece: str, speaker: str | Non
 
 
 def flush(splitter: Splitter, state: SessionState) -> Heard:
-    """The end of what is pending."""
+    """End the pending text."""
     sentences, pending = splitter.flush(state.pending)
     return _lines(replace(state, pending=pending, flushed=True), sentences)
 
 
 def say(splitter: Splitter, state: SessionState, text: str, speaker: str | None, id: Given, time: Given) -> Heard:
-    """An utterance on lines of its own; nothing is pending before it or after it."""
+    """Add an utterance on its own lines; nothing may be pending before it, and nothing is after it."""
     _check(text, speaker)
     state = _with_text(replace(_on_new_line(state), speaker=speaker), text)
     sentences, pending = splitter.feed(state.pending, text)
@@ -48,9 +48,9 @@ def say(splitter: Splitter, state: SessionState, text: str, speaker: str | None,
 def say_words(
     state: SessionState, words: Sequence[str], text: str | None, speaker: str | None, id: Given, time: Given
 ) -> Heard:
-    """An utterance of one sentence whose words are known."""
+    """Add an utterance of one tokenised sentence."""
     if isinstance(words, str):
-        raise IncorefError(f"words are a list of strings, not one string: {words[:40]!r}; say() takes text")
+        raise IncorefError(f"words must be a list of strings, not a string: {words[:40]!r}; say() takes text")
     _check(text or "", speaker)
     state = replace(_on_new_line(state), speaker=speaker)
     whole = " ".join(words) if text is None else text
@@ -60,19 +60,19 @@ def say_words(
 
 
 def read(state: SessionState, document: Document) -> Heard:
-    """A document with its own sentences, words, speakers and times."""
+    """Add a document with its own sentences, tokens, speakers and times."""
     state = replace(_on_new_line(state), speaker=None)
     start, place = _end(state), 0
     sentences = [sentence for sentence in document.sentences if sentence.tokens]
     for sentence in sentences:
         if not place <= sentence.start <= sentence.end <= len(document.text):
-            raise IncorefError(f"document '{document.id}': a sentence at {sentence.start} that is out of order")
+            raise IncorefError(f"document '{document.id}': the sentence at {sentence.start} is out of order")
         place = sentence.end
     return _lines(_with_complete_text(state, document.text), [_moved(sentence, start) for sentence in sentences])
 
 
 def _check(text: str, speaker: str | None) -> None:
-    """Refuse anything but text before anything changes."""
+    """Raise an error for anything but text, before anything changes."""
     for what, value in (("text", text), ("a speaker", speaker or "")):
         if not isinstance(value, str):
             raise IncorefError(f"{what} is a string, not {type(value).__name__}: {value!r:.40}")
@@ -114,19 +114,19 @@ def _lines(state: SessionState, sentences: Sequence[Sentence], id: Given = None,
 
 
 def _time_of(sentence: Sentence) -> str | None:
-    """When a sentence of subtitles was said, as their files write it."""
+    """The time span of a sentence from subtitles, as written in their files."""
     known = dict(sentence.attributes)
     return f"{known['from']} --> {known['to']}" if "from" in known and "to" in known else known.get("time")
 
 
 def _sentence(words: Sequence[str], text: str, offset: int) -> Sentence:
-    """The sentence of these words, found one after the other in a text that starts at an offset."""
+    """The sentence with these words, located in order in a text that starts at an offset."""
     tokens: list[Token] = []
     place = 0
     for word in words:
         start = text.find(word, place)
         if start < 0 or not word:
-            raise IncorefError(f"the word {word!r} is not in the text after its first {place} characters")
+            raise IncorefError(f"the word {word!r} doesn't occur in the text after character {place}")
         place = start + len(word)
         tokens.append(Token(word, offset + start, offset + place))
     return Sentence(tokens[0].start, tokens[-1].end, tuple(tokens))
@@ -149,12 +149,12 @@ def _pieces(pieces: Iterable[str]) -> Log[str]:
 
 
 def _with_text(state: SessionState, piece: str) -> SessionState:
-    """With text that the splitter is still to see."""
+    """The state with text that the splitter hasn't seen yet."""
     return replace(state, open_text=state.open_text.extended((piece,))) if piece else state
 
 
 def _with_complete_text(state: SessionState, text: str) -> SessionState:
-    """With text that the splitter is not to see."""
+    """The state with text that the splitter doesn't see."""
     return replace(_with_text(state, text), pending=Pending(offset=_end(state) + len(text)))
 
 

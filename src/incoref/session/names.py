@@ -1,6 +1,6 @@
-"""What to call an entity: a proper name rather than a description, and a description rather than a pronoun.
+"""Chooses names for entities: proper names over descriptions, and descriptions over pronouns.
 
-Looks at words and capitals alone. Knows no entities, only one mention after the other.
+Uses only words and capitalisation, mention by mention. Knows no entities.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from incoref.model.features import facts_of
 from incoref.text.english import head_of
 
 LONGEST = 8
-"""Words of a name or a handy description."""
+"""Maximum words of a name or a short description."""
 
 _CLITICS = ("'s", "’s", "'", "’")
 _DETERMINERS = frozenset("a an the this that these those my your his her its our their some any no".split())
@@ -28,15 +28,15 @@ _CAPITAL_ADJECTIVES = frozenset(
     "victorian welsh western".split()
 )
 _NAMED = frozenset("person organization place".split())
-"""Types of entities whose one word at the start of a sentence is rather a name than a noun."""
+"""Entity types for which a single word at the start of a sentence is more likely a name than a noun."""
 _PLURALS = frozenset("people men women children kids folks police mice feet teeth".split())
 
 
 class Kind(IntEnum):
-    """What a mention says of its entity; the higher, the better it names it."""
+    """How well a mention names its entity; higher is better."""
 
     PRONOUN = 0
-    LONG_DESCRIPTION = 1  # or one with a clause, brackets or a slip of the tongue in it
+    LONG_DESCRIPTION = 1  # or one that contains a clause, brackets or a disfluency
     DESCRIPTION = 2
     PROPER_NAME = 3
 
@@ -46,10 +46,10 @@ class Name:
     text: str
     kind: Kind
     opens: bool = False
-    """Whether it is one word that opens a sentence, so that its capital says little."""
+    """Whether it is a single sentence-initial word, whose capital means little."""
 
     def or_better(self, other: Name) -> Name:
-        """The better one of two; of two descriptions or pronouns the first, of two proper names the more telling."""
+        """The better of two names: of descriptions or pronouns the first, of proper names the more specific."""
         if self.opens != other.opens and self.text.lower() == other.text.lower():
             return other if self.opens else self
         if other.kind != self.kind:
@@ -58,15 +58,15 @@ class Name:
         return other if better else self
 
     def within_a_sentence(self, type: str | None, *, plural: bool) -> str:
-        """The name as it stands in the middle of a sentence, for an entity of a type that is called "they" or not."""
+        """The name as written inside a sentence; entity types differ in whether "they" fits them."""
         named = type is None or (type in _NAMED and not (plural and is_plural([self.text.lower()])))
         return _with_small_letter(self.text) if self.opens and not named else self.text
 
 
 def name_of(words: Sequence[str], text: str, *, opens: bool = False) -> Name:
-    """The name that a mention of these words gives, its white space and a capital made plain.
+    """The name that a mention provides, with normalised white space and capitalisation.
 
-    ``opens`` says that it stands where every word has a capital.
+    ``opens`` means that it is in a position where every word is capitalised.
     """
     text = " ".join(text.split())
     while len(words) > 1 and words[-1] in _CLITICS:
@@ -81,7 +81,7 @@ def name_of(words: Sequence[str], text: str, *, opens: bool = False) -> Name:
 
 
 def is_plural(words: Sequence[str]) -> bool:
-    """Whether a name or description speaks of several, by the look of it."""
+    """Whether a name or description looks plural."""
     head = words[head_of(words)].lower()
     several = head.endswith("s") and not head.endswith(("ss", "us", "is", "'s", "’s"))
     return several or head in _PLURALS or "and" in words
@@ -92,7 +92,7 @@ def is_proper(words: Sequence[str]) -> bool:
 
 
 def _is_common(first: str, second: str) -> bool:
-    """Whether the first word of a description has a capital only because it opens a sentence."""
+    """Whether the first word of a description is capitalised only because it opens a sentence."""
     rather_a_name = first.lower() in _CAPITAL_ADJECTIVES or not first[1:].islower()
     return not rather_a_name and second.islower() and second not in (*_CLITICS, "and", "or")
 
@@ -121,7 +121,7 @@ def _is_clumsy(word: str) -> bool:
 def _tells_more(one: str, other: str) -> bool:
     """Whether a proper name is better than another: "Anna Kern" than "Anna", "Norton" than "Emperor of the North".
 
-    Two to four words with capitals are best. A part of a longer name says less than all of it.
+    Two to four capitalised words are best. A part of a longer name is worse than the whole name.
     """
     words, others = _without_determiner(one), _without_determiner(other)
     plain, other_plain = _is_plain(words), _is_plain(others)

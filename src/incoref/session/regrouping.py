@@ -1,7 +1,7 @@
-"""Links that a caller knows to be wrong: mentions taken out of their entity, alone or together, or put into another.
+"""Corrections of wrong links: mentions are detached, split off together, or reassigned to another entity.
 
-Functions from a session's state to the state after the correction, which later decisions use. What the features know
-of an entity is made anew from its mentions in the transcript, and so is its vector: their sentences are read again.
+Each function takes a session's state and returns the corrected one; later decisions use it. An entity's feature state
+and vector are rebuilt from its mentions in the transcript, whose sentences are reread.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BetweenSteps = Callable[[], None] | None
 
 
 def detach(model: Model, state: SessionState, span: Span, between_steps: BetweenSteps) -> tuple[SessionState, str]:
-    """Make a mention an entity of its own; gives the entity's id."""
+    """Make a mention a new entity; returns its id."""
     mention = _at(_mentions(state), span)
     return _taken_out(model, state, mention.entity, [mention], between_steps)
 
@@ -47,12 +47,12 @@ def detach(model: Model, state: SessionState, span: Span, between_steps: Between
 def split(
     model: Model, state: SessionState, entity: str, spans: Iterable[Span], between_steps: BetweenSteps
 ) -> tuple[SessionState, str]:
-    """Make some mentions of an entity another entity; gives the new one's id."""
+    """Make some mentions of an entity a new entity; returns its id."""
     row_of(state, entity)
     known = _mentions(state)
     chosen = {(mention.start, mention.end): mention for mention in (_at(known, span) for span in spans)}
     if not chosen:
-        raise IncorefError(f"say which mentions of entity '{entity}' are to be another entity")
+        raise IncorefError(f"name the mentions of entity '{entity}' to split off")
     for mention in chosen.values():
         if mention.entity != entity:
             raise IncorefError(f"{_called(mention)} is a mention of entity '{mention.entity}', not of '{entity}'")
@@ -60,11 +60,11 @@ def split(
 
 
 def reassign(model: Model, state: SessionState, span: Span, entity: str, between_steps: BetweenSteps) -> SessionState:
-    """Put a mention into another entity; its own is gone if it was introduced by nobody and has no other mention."""
+    """Link a mention to another entity; its old one is removed if it has no other mention and wasn't introduced."""
     mention = _at(_mentions(state), span)
     row_of(state, entity)
     if mention.entity == entity:
-        raise IncorefError(f"{_called(mention)} is a mention of entity '{entity}' already")
+        raise IncorefError(f"{_called(mention)} is already a mention of entity '{entity}'")
     if _is_all(state, mention.entity, [mention]):
         alone, id = state, mention.entity
     else:
@@ -74,12 +74,12 @@ def reassign(model: Model, state: SessionState, span: Span, entity: str, between
 
 
 def _mentions(state: SessionState) -> dict[tuple[int, int], Mention]:
-    """All mentions in the transcript, by their places."""
+    """All mentions in the transcript, by token range."""
     return {(mention.start, mention.end): mention for line in state.lines for mention in line.mentions}
 
 
 def _at(known: Mapping[tuple[int, int], Mention], span: Span) -> Mention:
-    """The mention in the transcript, as it is now."""
+    """The mention as it currently is in the transcript."""
     place = (span.start, span.end) if isinstance(span, Mention) else span
     if not (isinstance(place, tuple) and len(place) == 2 and all(type(offset) is int for offset in place)):
         raise IncorefError(f"a mention is a Mention or its start and end in the text, not {span!r:.40}")
@@ -104,7 +104,7 @@ def _mentions_of(state: SessionState, entity: str) -> list[Mention]:
 
 
 def _is_all(state: SessionState, entity: str, mentions: Sequence[Mention]) -> bool:
-    """Whether nothing is known of the entity but these mentions."""
+    """Whether the entity has no information beyond these mentions."""
     row = row_of(state, entity)
     if len(mentions) < len(_mentions_of(state, entity)):
         return False
@@ -114,9 +114,9 @@ def _is_all(state: SessionState, entity: str, mentions: Sequence[Mention]) -> bo
 def _taken_out(
     model: Model, state: SessionState, entity: str, moved: Sequence[Mention], between_steps: BetweenSteps
 ) -> tuple[SessionState, str]:
-    """The state in which these mentions of an entity are a new one, and that one's id."""
+    """The state in which these mentions of an entity form a new one, and its id."""
     if _is_all(state, entity, moved):
-        raise IncorefError(f"nothing would be left of entity '{entity}': it has no other mention")
+        raise IncorefError(f"entity '{entity}' would have no mentions left")
     transcript, row, id = _Transcript(model, state, between_steps), row_of(state, entity), str(state.next_id)
     spans = {(mention.start, mention.end) for mention in moved}
     left = [mention for mention in _mentions_of(state, entity) if (mention.start, mention.end) not in spans]
@@ -127,7 +127,7 @@ def _taken_out(
     else:
         rest, part = _divided(transcript, row, left, moved)
         remaining = _remaining(transcript, row, left, rest.count)
-        if remaining[I_OF] is not None and remaining[I_OF] == known[I_OF]:  # two can't be the same speaker
+        if remaining[I_OF] is not None and remaining[I_OF] == known[I_OF]:  # two entities can't be the same speaker
             known = known.with_values({I_OF: None})
         state = _with_content(model, state, row, rest, remaining)
         given = state.live[row].given_name
@@ -142,7 +142,7 @@ def _taken_out(
 
 
 def _decided(state: SessionState, spans: Collection[tuple[int, int]], entity: str, *, new: bool) -> SessionState:
-    """The state in which the mentions in these places are the entity's for sure, the first of them its first."""
+    """The state in which these mentions certainly belong to the entity, the first of them being its first."""
     first = min(spans) if new else None
 
     def changed(mention: Mention) -> Mention:
@@ -156,7 +156,7 @@ def _decided(state: SessionState, spans: Collection[tuple[int, int]], entity: st
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What the memory holds of an entity besides what the features know."""
+    """An entity's part of the memory, without its feature state."""
 
     mean: Floats
     types: Floats
@@ -169,7 +169,7 @@ class _Content:
 
 
 class _Transcript:
-    """The sentences that are kept, and what is to be known of mentions in them."""
+    """The kept sentences, and what can be derived about their mentions."""
 
     def __init__(self, model: Model, state: SessionState, between_steps: BetweenSteps) -> None:
         self.model, self.state, self._between_steps = model, state, between_steps
@@ -184,19 +184,19 @@ class _Transcript:
             ((line.words(), line.speaker) for line in self.lines), NO_QUOTATIONS, None
         )
         self._more_quotations = reading.quotations.latest.number - quotation.latest.number
-        """How many stood in the part that isn't kept any more."""
+        """Number of mentions in the part that is no longer kept."""
         every = (mention for line in self.lines for mention in line.mentions)
         order = sorted(every, key=lambda mention: (mention.tokens[1], -mention.tokens[0]))
         self._order = [*enumerate(order, state.memory.states.mentions - len(order))]
-        """All mentions, as they were decided, with their numbers in the text."""
+        """All mentions in the order of decisions, numbered through the text."""
 
     @property
     def whole(self) -> bool:
-        """Whether it starts where the text does."""
+        """Whether it starts at the beginning of the text."""
         return not self.lines or self.lines[0].number == 0
 
     def features(self, mentions: Sequence[Mention]) -> EntityState:
-        """What the features know of an entity with these mentions."""
+        """The feature state of an entity with these mentions."""
         wanted = {(mention.start, mention.end) for mention in mentions}
         sentences = {mention.sentence for mention in mentions}
         return EntityStates.of_one(
@@ -209,7 +209,7 @@ class _Transcript:
         return name_in(self.lines[slice(*self._lines_of(mention))], mention)
 
     def content(self, mentions: Sequence[Mention]) -> _Content:
-        """Of an entity with these mentions; their sentences are read again."""
+        """The memory of an entity with these mentions; their sentences are reread."""
         vectors, types = [], []
         by_lines: dict[tuple[int, int], list[Mention]] = defaultdict(list)
         for mention in mentions:
@@ -228,7 +228,7 @@ class _Transcript:
         return _Content(np.mean(vectors, axis=0, dtype=np.float32), np.sum(types, axis=0), len(vectors))
 
     def _lines_of(self, mention: Mention) -> tuple[int, int]:
-        """The places of the first sentence that a mention is in, and of the one after the last."""
+        """The half-open range of sentences that a mention is in."""
         first, end = mention.tokens
         return bisect_right(self._firsts, first) - 1, bisect_right(self._firsts, end - 1)
 
@@ -249,18 +249,18 @@ class _Transcript:
 def _divided(
     transcript: _Transcript, row: int, left: Sequence[Mention], moved: Sequence[Mention]
 ) -> tuple[_Content, _Content]:
-    """What the memory holds of an entity's two parts.
+    """The memory of an entity's two parts.
 
-    The part with fewer mentions is read again, and the other is what then remains. That takes into account what the
-    transcript does not hold: the entity's name if it was introduced, and mentions in sentences that are not kept.
+    The part with fewer mentions is reread and subtracted to get the other. This accounts for what the transcript
+    doesn't contain: the name of an introduced entity, and mentions in sentences that aren't kept.
     """
     memory, live = transcript.state.memory, transcript.state.live[row]
     whole = _Content(memory.means[row], memory.type_scores[row], int(memory.counts[row]))
     others = whole.count - len(left) - len(moved)
-    if not left and others <= 0:  # a participant without any mention is as if just introduced
+    if not left and others <= 0:  # a participant without mentions is as if just introduced
         vector, _, types = transcript.model.vector_of(words_of(live.given_name or live.id))
         return _Content(vector, types, 1), transcript.content(moved)
-    if others < 0:  # some were an evicted entity's, of which the memory holds nothing
+    if others < 0:  # some belonged to an evicted entity, which isn't in the memory
         return transcript.content(left), transcript.content(moved)
     if others == 0 and len(left) < len(moved):
         rest = transcript.content(left)
@@ -270,7 +270,7 @@ def _divided(
 
 
 def _remaining(transcript: _Transcript, row: int, left: Sequence[Mention], count: int) -> EntityState:
-    """What the features know of an entity of which these mentions are left, and perhaps more that are not kept."""
+    """The feature state of an entity with these mentions left, and possibly more that aren't kept."""
     states = transcript.state.memory.states
     speaker = next((name for name, known in transcript.state.memory.participants.items() if known == row), None)
     if not transcript.whole and count > len(left):
@@ -280,7 +280,7 @@ def _remaining(transcript: _Transcript, row: int, left: Sequence[Mention], count
 
 
 def _live(transcript: _Transcript, entity: LiveEntity, left: Sequence[Mention], moved: Sequence[Name]) -> LiveEntity:
-    """An entity of which these mentions are left; the moved ones called it so."""
+    """An entity with these mentions left; ``moved`` are the names that the others gave it."""
     names = [transcript.name(mention) for mention in left]
     count = max(len(left), entity.count - len(moved))
     if count > len(left) and entity.name is not None and entity.name not in moved:
@@ -292,7 +292,7 @@ def _live(transcript: _Transcript, entity: LiveEntity, left: Sequence[Mention], 
 def _with_content(
     model: Model, state: SessionState, row: int, content: _Content, features: EntityState
 ) -> SessionState:
-    """The state in which an entity is known like this; a row one past the last is a new one's."""
+    """The state with an entity's data replaced; the row after the last one adds an entity."""
     memory = state.memory
     rows = memory.states.rows()
     rows[row : row + 1] = [features]

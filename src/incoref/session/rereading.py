@@ -1,7 +1,7 @@
-"""Sentences whose speaker turns out to be another: they are read again, and so are those after them.
+"""Rereads sentences whose speaker is corrected, and all sentences after them.
 
-The session then is the one that it would be if the speaker had been known from the start. Works on states and their
-sentences; knows neither the splitter nor what can be undone.
+The resulting session is as if the speaker had been known from the start. Works on states and their sentences; knows
+neither the splitter nor undo.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def with_speaker(
     wanted: Callable[[Line], bool],
     speaker: str | None,
 ) -> tuple[list[SessionState], list[Update]]:
-    """The states of a session, oldest first, as they would be if the wanted sentences had had this speaker.
+    """The states of a session, oldest first, as if the wanted sentences had had this speaker.
 
-    Also gives the updates of these sentences and all that follow. One of the states must be older than the sentences.
+    Also returns the updates of these sentences and all later ones. One of the states must precede the sentences.
     """
     numbers = [line.number for line in _sentences(states[-1]) if wanted(line)]
     if not numbers:
@@ -45,7 +45,7 @@ def with_speaker(
     for before, after in pairwise(states[place:]):
         lines = [_unread(line) for line in _sentences(after) if line.number >= before.sentences]
         if len(lines) != after.sentences - before.sentences:
-            raise IncorefError("some of the sentences to be read again are no longer kept; raise 'history'")
+            raise IncorefError("some of the sentences to reread are no longer kept; raise 'history'")
         lines = [replace(line, speaker=speaker) if wanted(line) else line for line in lines]
         state = _with_text_of(after, corrected[-1])
         state, answered = advance(model, options, state, lines, close=not after.waiting)
@@ -59,12 +59,12 @@ def _sentences(state: SessionState) -> chain[Line]:
 
 
 def _unread(line: Line) -> Line:
-    """A sentence as it was before it was read."""
+    """A sentence as it was before reading."""
     return replace(line, mentions=(), warnings=tuple(warning for warning in line.warnings if warning == TOO_LONG))
 
 
 def _with_text_of(after: SessionState, state: SessionState) -> SessionState:
-    """A state with the text of a later one, whose sentences are still to be read."""
+    """A state with the text of a later one, whose sentences haven't been read yet."""
     return replace(
         state,
         sentences=after.sentences,

@@ -1,9 +1,9 @@
-"""Text that says who is meant: third-person pronouns replaced by the names of their entities.
+"""Resolved text: third-person pronouns replaced by their entities' names.
 
 "Anna lost her keys. She called Ben." becomes "Anna lost Anna's keys. Anna called Ben." Only pronouns are replaced, so
-what is replaced never lies inside something else that is. A pronoun stays where a name would read badly: first and
-second persons, because the verb would no longer agree, reflexives, "he or she", "they" for a name that is no plural,
-and pronouns of those who have no name worth repeating. Works on any document whose entities have names.
+replacements never overlap. A pronoun stays where a name would read badly: first and second person, because the verb
+would no longer agree; reflexives; "he or she"; "they" for a singular name; and pronouns whose entity has no name
+worth repeating. Works on any document whose entities have names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from incoref.text.english import PRONOUNS, head_of
 from incoref.types import Document, Mention
 
 _LONGEST = 6
-"""Words of a name that can be repeated."""
+"""Maximum words of a name that is repeated."""
 
 _POSSESSIVE = frozenset("his hers its their theirs".split())
 _PLURAL = frozenset("they them their theirs".split())
@@ -58,7 +58,7 @@ _QUANTIFIERS = frozenset(
     "almost any anyone each either every everyone few fewer half less many more most much nearly neither no "
     "nobody none nothing one whatever whoever".split()
 )
-"""Words that start what can't be repeated: "Every student lost every student's book" says something else."""
+"""First words that prevent repetition: "Every student lost every student's book" means something else."""
 _INDEFINITE = ("a ", "an ", "another ", "some ")
 _AFTER_OBJECT = frozenset(
     "a about after again against all along already also although always an and another any anymore anything are "
@@ -69,16 +69,16 @@ _AFTER_OBJECT = frozenset(
     "through to today together tomorrow tonight too toward towards twice under until up us was we were what when "
     "where whether which while who why will with without would yesterday yet you".split()
 )
-"""Words before which "her" is no possessive: "told her that", "asked her to"."""
+"""Words before which "her" isn't a possessive: "told her that", "asked her to"."""
 _BEFORE_OBJECT = frozenset(
     "gave give given gives giving had has have hear heard help helped helps let lets letting made make makes "
     "making offer offered offering offers".split()
 )
-"""Words after which "her" is rather an object: "made her laugh", "gave her hope"."""
+"""Words after which "her" is probably an object: "made her laugh", "gave her hope"."""
 _TO_HOME = frozenset(
     "bring brings brought drive drove follow followed get got see saw send sent take takes took".split()
 )
-"""Words after which "her home" is no home of hers."""
+"""Words after which the "her" of "her home" isn't a possessive."""
 
 
 def resolved_text(document: Document) -> str:
@@ -101,7 +101,7 @@ def resolved_text(document: Document) -> str:
 
 
 def longest_mentions(document: Document) -> dict[int, int]:
-    """For each place where mentions start, the end of the longest one."""
+    """Maps each start of a mention to the end of the longest mention there."""
     longest: dict[int, int] = {}
     for mention in document.mentions:
         longest[mention.start] = max(mention.end, longest.get(mention.start, 0))
@@ -109,7 +109,7 @@ def longest_mentions(document: Document) -> dict[int, int]:
 
 
 def repeatable(name: str | None) -> list[str]:
-    """The words of a name that says more than a pronoun and is handy enough to be repeated; else none."""
+    """The words of a name, if it is more than a pronoun and short enough to repeat."""
     words = (name or "").split()
     small = [word.lower().strip(",.;:\"'“”‘’") for word in words]
     if not 0 < len(words) <= _LONGEST or small[0] in _QUANTIFIERS:
@@ -124,7 +124,7 @@ def repeatable(name: str | None) -> list[str]:
 
 
 def fits(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> bool:
-    """Whether the sentence can be read with this name in the pronoun's place."""
+    """Whether the sentence stays readable with this name in the pronoun's place."""
     pronoun, described = mention.text.lower(), not is_proper(name)
     if pronoun == "they" and not is_plural(name):
         return False
@@ -138,13 +138,13 @@ def fits(document: Document, mention: Mention, name: Sequence[str], possessive: 
     before = [token.text.lower() for token in document.tokens[max(0, first - 2) : first]]
     after = [token.text.lower() for token in document.tokens[end : end + 2]]
     if after[:1] == [pronoun] or (len(after) == 2 and after[0] in ",-–—" and after[1] == pronoun):
-        return False  # said twice
+        return False  # repeated
     alternatives = (before[::-1], after)  # "he or she"
     return not any(len(two) == 2 and two[0] in ("or", "/") and two[1] in REPLACED for two in alternatives)
 
 
 def _clitic(document: Document, mention: Mention) -> tuple[str, int] | None:
-    """What a verb that leans on the pronoun is after a name, and where it ends; None if it may be either of two."""
+    """The form after a name of a verb contracted with the pronoun, and where it ends; None if it is ambiguous."""
     following = document.tokens[mention.tokens[1] : mention.tokens[1] + 5]
     if not following or following[0].start != mention.end or following[0].text[0] not in "'’":
         return "", mention.end
@@ -177,7 +177,7 @@ def _stands_for_have(verb: str, then: str, after: str) -> bool | None:
 
 
 def is_possessive(document: Document, mention: Mention, longest: Mapping[int, int]) -> bool:
-    """Whether a pronoun is a possessive, given the ends of the longest mentions: "her" may be one or not."""
+    """Whether a pronoun is possessive, given the ends of the longest mentions: "her" is ambiguous."""
     pronoun = mention.text.lower()
     if pronoun != "her":
         return pronoun in _POSSESSIVE
@@ -197,13 +197,13 @@ def is_possessive(document: Document, mention: Mention, longest: Mapping[int, in
 
 
 def in_place_of(document: Document, mention: Mention, name: Sequence[str], possessive: bool) -> tuple[str, int]:
-    """The name in the form that the pronoun has, with a verb that leans on it; and where what it replaces ends."""
+    """The name in the pronoun's form, with a contracted verb; and the end of the replaced text."""
     verb, end = _clitic(document, mention) or ("", mention.end)
     return in_the_form_of(mention.text, " ".join(name), possessive) + verb, end
 
 
 def in_the_form_of(pronoun: str, name: str, possessive: bool) -> str:
-    """The name, in the form that the pronoun has."""
+    """The name in the pronoun's form."""
     for article in _INDEFINITE:
         if name.lower().startswith(article):
             name = "the " + name[len(article) :]

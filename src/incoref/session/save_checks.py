@@ -1,4 +1,4 @@
-"""Checks what a saved session holds before anything is built from it, so that a bad file fails here and at once.
+"""Validates a saved session before anything is built from it, so that a bad file fails immediately.
 
 ``conforms`` checks a value against the type that its class declares; ``check_fields`` checks the JSON of a save.
 Both raise ``ValueError`` with the place. Knows no model and no session.
@@ -17,17 +17,17 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 _MOST = 2**53
 _SMALL = 4_000_000
 _RATIO = 16
-"""Compressed JSON may grow by this factor, or to ``_SMALL`` bytes; ``compressed`` never exceeds it."""
+"""Maximum expansion of compressed JSON beyond ``_SMALL`` bytes; ``compressed`` stays within it."""
 
 
 def compressed(data: bytes) -> bytes:
-    """Compressed, but not so much that ``decompressed`` would take it for an attack."""
+    """Compress data, but not more than ``decompressed`` accepts."""
     packed = zlib.compress(data, 6)
     return packed if len(data) <= _limit(len(packed)) else zlib.compress(data, 0)
 
 
 def decompressed(data: bytes) -> bytes:
-    """Undo ``compressed``, without using more memory than the size of the input allows for."""
+    """Undo ``compressed``, with memory bounded by the size of the input."""
     limit = _limit(len(data))
     stream = zlib.decompressobj()
     content = stream.decompress(data, limit + 1)
@@ -125,7 +125,7 @@ _LIVE_AND_GONE = ("live", "evicted")
 
 
 def check_fields(saved: Any) -> Mapping[str, Any]:
-    """The JSON of a save, if all of it that is independent of the model has the right types and fits together."""
+    """The JSON of a save, checked for types and consistency as far as that is independent of the model."""
     if not isinstance(saved, dict):
         raise ValueError("it holds no JSON object")
     for name, hint in _TOP.items():
@@ -156,7 +156,7 @@ def check_fields(saved: Any) -> Mapping[str, Any]:
 
 
 def _check_lines(saved: Mapping[str, Any], ids: set[str], tokens: int) -> None:
-    """Sentences one after the other, with mentions of known entities in them, and the text that follows them."""
+    """Check that sentences are in order and mention known entities, and check the text after them."""
     number, first, place = _sequence(saved["start"], "start", 3)
     for value in (number, first, place):
         _natural(value, "start")

@@ -1,9 +1,9 @@
-"""A session as bytes: versioned, validated, without code in it, and exact: it continues as if it had never stopped.
+"""A session as bytes: versioned, validated, without code, and exact: a restored session continues unchanged.
 
 Layout: eight bytes of magic, the version (16 bits), a digest of it and of the rest (16 bytes), then a safetensors
 container with the entities' mean vectors and type scores, the encoder's window as token ids, and ``state``:
-compressed JSON with everything else. Whatever follows from these is recomputed: keys and values, and the scorer's
-shares.
+compressed JSON with everything else. Everything that follows from these is recomputed: keys and values, and the
+entities' part of the scorer's hidden layer.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _HEADER = struct.Struct("<8sH16s")
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The content of a save, validated as far as that is possible without a model."""
+    """The content of a save, validated as far as possible without a model."""
 
     tensors: Mapping[str, npt.NDArray[Any]]
     fields: Mapping[str, Any]
 
 
 def save(model: Model, options: SessionOptions, splitter: Splitter, state: SessionState) -> bytes:
-    """The state of a session, and what has to be the same when it continues."""
+    """Save a session's state, and what must be the same when it continues."""
     reading, encoder, memory = state.model.reading, state.model.encoder, state.memory
     fields = {
         "model": {"name": model.config.name, "fingerprint": model.fingerprint},
@@ -91,7 +91,7 @@ def save(model: Model, options: SessionOptions, splitter: Splitter, state: Sessi
 
 
 def unpack(data: bytes) -> Saved:
-    """The content of a save; raises ``IncorefError`` if it is damaged or no save at all."""
+    """Read a save; raises ``IncorefError`` if it is damaged or isn't a save."""
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         raise IncorefError("this is not a saved session: it doesn't start like one")
     _, version, digest = _HEADER.unpack_from(data)
@@ -108,7 +108,7 @@ def unpack(data: bytes) -> Saved:
         tensors = read_tensors(payload)
         text = decompressed(tensors["state"].tobytes()).decode("utf-8", "surrogatepass")
         return Saved(tensors, check_fields(json.loads(text)))
-    except Exception as error:  # safetensors raises a class of its own without a public base
+    except Exception as error:  # safetensors raises an exception class without a public base
         raise _unreadable(error) from error
 
 
@@ -122,7 +122,7 @@ def restore(model: Model, data: bytes, splitter: Splitter) -> tuple[SessionOptio
         return options, _state(model, saved)
     except IncorefError:
         raise
-    except Exception as error:  # whatever a forged save makes fail
+    except Exception as error:  # any failure that a forged save can cause
         raise _unreadable(error) from error
 
 
@@ -219,11 +219,11 @@ def _window(model: Model, saved: Saved) -> EncoderState:
 
 
 Place = tuple[int, int, int]
-"""The number of a sentence, the number of its first token, and the offset of the text that precedes it."""
+"""Sentence number, number of its first token, and offset of the text before it."""
 
 
 def _start_fields(state: SessionState) -> Place:
-    """The place of the first sentence that is kept; the others follow it."""
+    """The position of the first kept sentence."""
     first = next(iter((*state.lines, *state.waiting)), None)
     if first is None:
         return state.sentences, state.tokens, state.open_start
@@ -237,7 +237,7 @@ def line_fields(line: Line) -> list[Any]:
 
 
 def lines_of(saved: Iterable[Sequence[Any]], place: Place) -> tuple[list[Line], Place]:
-    """Consecutive sentences, the first of them at a place, and the place after the last."""
+    """Consecutive sentences from a position on, and the position after the last."""
     number, first, start = place
     lines = []
     for before, text, gaps, speaker, id, time, warnings, mentions in saved:
@@ -251,7 +251,7 @@ def lines_of(saved: Iterable[Sequence[Any]], place: Place) -> tuple[list[Line], 
 def _mention_fields(mention: Mention, line: Line) -> list[Any]:
     first, end = mention.tokens
     others = [[other.entity, other.confidence] for other in mention.runners_up]
-    text = [mention.text] if mention.end > line.end else []  # it goes on in the next sentence
+    text = [mention.text] if mention.end > line.end else []  # the mention continues in the next sentence
     return [
         first - line.first,
         end - line.first,
@@ -294,7 +294,7 @@ def _entity_states(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[
 
 
 def view_fields(view: EvictedEntity) -> list[Any]:
-    """What is known of an entity without its model."""
+    """The part of an entity that doesn't depend on the model."""
     return [view.id, view.name, view.type, view.speaker]
 
 

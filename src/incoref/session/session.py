@@ -1,7 +1,7 @@
-"""The one mutable object: a text that is still arriving, said or fed, with its entities.
+"""The session, the only mutable object: a text that is still arriving, with its entities.
 
-A session holds a frozen state and goes from one to the next; undo goes back, a fork starts from the same. Many
-sessions share a model, in many threads; calls to one session come one after the other. Knows no files.
+A session holds a frozen state and replaces it with the next; undo goes back, and a fork shares it. Many sessions in
+many threads can share a model; calls to one session run one after the other. Knows no files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from incoref.types import PLUGGED, Document, Entity, Given, Span
 
 
 class Session:
-    """A text that is still arriving. Made by ``Resolver.session``."""
+    """A text that is still arriving, with its entities. Created by ``Resolver.session``."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class Session:
         self._state = state or SessionState(model.start())
         self._undo: deque[SessionState] = deque(maxlen=self.options.undo)
         self._hypothesis: SessionState | None = None
-        """The state after provisional text; the session itself has not read it."""
+        """The state after provisional text, which isn't part of the session."""
         self._lock = RLock()
         self.between_steps: Callable[[], None] | None = None
-        """Called now and then while text is read; if it raises, the call leaves the session unchanged."""
+        """Called regularly while text is read; if it raises, the session stays unchanged."""
 
     def __repr__(self) -> str:
         return f"<Session: {self.sentences} sentences, {len(self._state.live)} entities>"
@@ -63,9 +63,10 @@ class Session:
         return PLUGGED["html"](self)
 
     def say(self, text: str, speaker: str | None = None, id: Given = None, *, time: Given = None) -> list[Update]:
-        """A complete utterance: all its sentences are answered at once, and a line break follows it in the text.
+        """Resolve a complete utterance; returns updates for all its sentences.
 
-        What was pending ends before it. ``id`` and ``time`` come back with the updates.
+        Pending text is flushed first. A line break follows the utterance in the text. ``id`` and ``time`` are
+        returned with the updates.
         """
         return self._utter(lambda state: intake.say(self._splitter, state, text, speaker, id, time))
 
@@ -78,24 +79,23 @@ class Session:
         time: Given = None,
         text: str | None = None,
     ) -> list[Update]:
-        """A complete utterance of one sentence whose words are known.
+        """Resolve a complete utterance: one tokenised sentence.
 
-        ``text`` has the words in this order; without it, it is the words with a space between them.
+        ``text`` must contain the words in this order; by default, it is the words joined with spaces.
         """
         return self._utter(lambda state: intake.say_words(state, words, text, speaker, id, time))
 
     def read(self, document: Document) -> list[Update]:
-        """A document with its own sentences, words, speakers and times; its entities are not looked at."""
+        """Resolve a document with its own sentences, tokens, speakers and times; its entities are ignored."""
         if not isinstance(document, Document):
             raise IncorefError(f"read() takes a Document, not {type(document).__name__}; say() and feed() take text")
         return self._utter(lambda state: intake.read(state, document))
 
     def feed(self, piece: str, speaker: str | None = None, *, provisional: bool = False) -> list[Update]:
-        """Running text in any pieces: sentences are answered as soon as what follows proves that they ended.
+        """Add a piece of running text, cut anywhere; returns updates for sentences that have certainly ended.
 
-        When another speaker goes on, what is pending ends. A ``provisional`` piece, such as a speech
-        recogniser's hypothesis, is answered at once and whole; the next piece or utterance replaces it, and nothing
-        of it remains.
+        A change of speaker flushes pending text. A ``provisional`` piece, such as a speech recogniser's hypothesis,
+        is resolved completely and immediately; the next piece or utterance replaces it without a trace.
         """
         if piece == "" and not provisional:
             return []
@@ -112,7 +112,7 @@ class Session:
             return self._go_on(state, lines, updates, close=False)
 
     def flush(self) -> list[Update]:
-        """End what is pending: its sentences are answered as if nothing followed. Provisional text is final then."""
+        """Treat pending text as complete; returns updates for it. Provisional text becomes final."""
         with self._lock:
             if self._hypothesis is not None:
                 self._take(self._hypothesis)
@@ -122,15 +122,15 @@ class Session:
             return self._go_on(state, (), updates, close=True)
 
     def hear(self, item: str | Message) -> list[Update]:
-        """A piece of running text, or a message that is a complete utterance."""
+        """Feed a piece of running text, or say a message, which is a complete utterance."""
         if isinstance(item, Message):
             return self.say(item.text, item.speaker, item.id, time=item.time)
         if not isinstance(item, str):
-            raise IncorefError(f"a session hears text or a Message, not {type(item).__name__}: {item!r:.40}")
+            raise IncorefError(f"a session takes text or a Message, not {type(item).__name__}: {item!r:.40}")
         return self.feed(item)
 
     def reading(self, text: str | Document | Iterable[str | Message]) -> Wanted[None]:
-        """A whole text, up to its end, as a coroutine that asks what is to be foreseen: see ``reading_together``."""
+        """Read a whole text as a coroutine that requests batched computations: see ``reading_together``."""
         if isinstance(text, Document):
             state, lines = intake.read(self._state, text)
             state, _ = yield from advancing(self._model, self.options, state, lines, close=True)
@@ -138,7 +138,7 @@ class Session:
             return
         parts = (text,) if isinstance(text, str) else text
         if self._model.block_size(self.options.setting) != 1:
-            for part in parts:  # where blocks end depends on where utterances do
+            for part in parts:  # blocks end where utterances do
                 self.hear(part)
             self.flush()
             return
@@ -160,65 +160,67 @@ class Session:
 
     @property
     def text(self) -> str:
-        """What was said and fed, as far as it is kept. Its first character has the offset ``text_start``."""
+        """The text so far, as far as it is kept. Its first character has the offset ``text_start``."""
         return self._shown.text
 
     @property
     def text_start(self) -> int:
-        """Where the text that is kept starts: 0 unless ``history`` made the session forget its beginning."""
+        """Offset at which the kept text starts: 0 unless ``history`` removed its beginning."""
         return self._shown.text_start
 
     @property
     def sentences(self) -> int:
-        """How many sentences have been answered."""
+        """The number of sentences resolved so far."""
         state = self._shown
         return state.sentences - len(state.waiting)
 
     @property
     def tokens(self) -> int:
-        """How many words have been answered."""
+        """The number of tokens resolved so far."""
         return self._shown.model.reading.tokens
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the session takes, with its transcript and undo steps; forks share it."""
+        """Approximate memory of the session, including transcript and undo steps; forks share it."""
         states = (self._state, *self._undo)
         model = self._state.model.encoder.nbytes + sum(state.memory.nbytes for state in states)
         return model + self._state.lines.nbytes + self._state.evicted.nbytes + self._state.open_text.nbytes
 
     @property
     def entities(self) -> list[Entity]:
-        """All entities with all their mentions; an evicted one is there as long as a mention of it is kept."""
+        """All entities with their mentions, including evicted ones as long as a mention of them is kept."""
         return entities_of(self._model, self._shown)
 
     def document(self, id: str | int = "session", *, singletons: bool = False, since: int = 0) -> Document:
-        """What is kept, as a document of its own: offsets, tokens and sentences count from its start.
+        """The kept transcript as a document; offsets, tokens and sentences count from its start.
 
-        As in any document, entities with one mention are left out unless ``singletons`` is set; ``entities`` has all.
-        With ``since``, it starts with the sentence of that number; each entity keeps its id and name.
+        Entities with one mention are left out unless ``singletons`` is set; ``entities`` lists all. With ``since``,
+        the document starts with that sentence number; entities keep their ids and names.
         """
         return self.part(since).document(str(id), singletons=singletons)
 
     def part(self, since: int = 0) -> Part:
-        """The transcript from the sentence of this number on, with offsets that count from the start of the text."""
+        """The transcript from this sentence number on; offsets count from the start of the text."""
         return part_of(self._model, self._shown, since)
 
     def resolved_text(self) -> str:
-        """The text with pronouns replaced by the names of those whom they mean."""
+        """The text with pronouns replaced by their entities' names."""
         return resolved_text(self.document(singletons=True))
 
     def undo(self) -> None:
-        """Take back the last call of ``say``, ``feed`` or the like, and what was corrected since."""
+        """Revert the last call that added text (``say``, ``feed`` …), and all corrections since."""
         with self._lock:
             if self._hypothesis is not None:
                 self._hypothesis = None
                 return
             if not self._undo:
-                raise IncorefError(f"nothing to undo: a session keeps {self.options.undo} steps, and none is left")
+                raise IncorefError(
+                    f"nothing to undo: no step is left of the {self.options.undo} that the session keeps"
+                )
             self._state = unpacked(self._model, self._undo.pop(), self._state)
 
     def fork(self) -> Session:
-        """A session that starts from here; neither affects the other."""
+        """An independent copy of the session."""
         with self._lock:
             twin = Session(self._model, self.options, self._splitter, self._state)
             twin._undo.extend(self._undo)
@@ -226,7 +228,7 @@ class Session:
             return twin
 
     copy = fork
-    """As values that can be copied call it; ``copy.copy`` and ``copy.deepcopy`` do the same."""
+    """The same as ``fork``, like ``copy.copy`` and ``copy.deepcopy``."""
 
     def __copy__(self) -> Session:
         return self.fork()
@@ -238,61 +240,61 @@ class Session:
         raise IncorefError("a session can't be pickled; save() gives bytes, and Resolver.restore() takes them")
 
     def blank(self) -> Session:
-        """A session in which nothing was said yet, with the same model and options."""
+        """An empty session with the same model and options."""
         return Session(self._model, self.options, self._splitter)
 
     def changes_since(self, before: Session) -> Changes:
-        """What happened to the transcript since another state of this session; readable without the model."""
+        """The changes to the transcript since another state of this session, readable without the model."""
         return changes(self._model, before._state, self._state)
 
     def save(self) -> bytes:
-        """The session as bytes, for ``Resolver.restore``, without provisional text and what could be undone."""
+        """The session as bytes for ``Resolver.restore``, without provisional text and undo steps."""
         return saving.save(self._model, self.options, self._splitter, self._state)
 
     def introduce(self, name: str, *, type: str | None = None, speaker: str | None = None) -> Entity:
-        """Make a participant known; what ``speaker`` says of themselves as "I" is that entity."""
+        """Add a participant who hasn't been mentioned yet; the "I" of ``speaker`` refers to them."""
         with self._lock:
             return self._corrected(*corrections.introduce(self._model, self._state, name, type, speaker))
 
     def rename(self, entity: Entity | str, name: str) -> Entity:
-        """Give an entity a name, by which it is also known from now on."""
+        """Rename an entity; later mentions can match the new name."""
         with self._lock:
             return self._corrected(corrections.rename(self._state, _id(entity), name), _id(entity))
 
     def merge(self, one: Entity | str, other: Entity | str) -> Entity:
-        """Two entities are the same: ``one`` gets the mentions of ``other``, which is gone."""
+        """Merge two entities: ``one`` gets the mentions of ``other``, which is removed."""
         with self._lock:
             return self._corrected(corrections.merge(self._model, self._state, _id(one), _id(other)), _id(one))
 
     def detach(self, mention: Span) -> Entity:
-        """A mention means nobody else: it becomes an entity of its own, which is returned.
+        """Make a mention a new entity, which is returned.
 
-        A mention is one of ``entities`` or of an update, or its start and end in the session's text.
+        Pass a mention from ``entities`` or an update, or its start and end in the session's text.
         """
         with self._lock:
             return self._corrected(*regrouping.detach(self._model, self._state, mention, self.between_steps))
 
     def split(self, entity: Entity | str, mentions: Iterable[Span]) -> Entity:
-        """These mentions of an entity are another one, which is returned."""
+        """Make some mentions of an entity a new entity, which is returned."""
         with self._lock:
             given = (self._model, self._state, _id(entity), mentions)
             return self._corrected(*regrouping.split(*given, self.between_steps))
 
     def reassign(self, mention: Span, entity: Entity | str) -> Entity:
-        """A mention means another entity. Its own is gone if it had no other mention and nobody introduced it."""
+        """Link a mention to another entity. The old one is removed if nothing is left of it."""
         with self._lock:
             given = (self._model, self._state, mention, _id(entity))
             return self._corrected(regrouping.reassign(*given, self.between_steps), _id(entity))
 
     def reassign_speaker(self, speaker: str | None, *, sentence: int | None = None, id: Given = None) -> list[Update]:
-        """Someone else said a sentence, or all sentences of a message with this ``id``.
+        """Correct the speaker of a sentence, or of all sentences of the message with this ``id``.
 
-        They are read again, and so are those after them, whose updates are returned: the session is as if the speaker
-        had been known from the start, and ids of entities may change. It can go back as far as ``undo`` can, and like
-        it takes back what was corrected since.
+        Rereads these sentences and all later ones, and returns their updates. The session is then as if the speaker
+        had been known from the start; entity ids may change. It reaches back as far as ``undo`` and, like it, reverts
+        corrections made since.
         """
         if (sentence is None) == (id is None):
-            raise IncorefError("say either which sentence or the id of which message has another speaker")
+            raise IncorefError("give either the number of a sentence or the id of a message")
         with self._lock:
             states = [self._state]
             for step in reversed(self._undo):
@@ -309,24 +311,24 @@ class Session:
             return updates
 
     def forget(self, entity: Entity | str) -> None:
-        """Remove an entity: its vector, words, name, mentions, and the label of the speaker that it is.
+        """Remove an entity: its vector, words, name and mentions, and its speaker label.
 
-        Can't be undone, nor can what came before. The text that was said stays; ``history`` bounds it.
+        Clears the undo history. The text itself stays; ``history`` bounds it.
         """
         with self._lock:
             self._state, self._hypothesis = corrections.forget(self._state, _id(entity)), None
             self._undo.clear()
 
     def _corrected(self, state: SessionState, id: str) -> Entity:
-        """Take over the state after a correction, and return the entity that was corrected."""
+        """Adopt the state after a correction, and return the corrected entity."""
         for entity in entities_of(self._model, state):
             if entity.id == id:
                 self._state, self._hypothesis = state, None
                 return entity
-        raise IncorefError(f"entity '{id}' was evicted, and none of its mentions is kept any more")
+        raise IncorefError(f"entity '{id}' was evicted, and none of its mentions is kept")
 
     def _utter(self, said: Callable[[SessionState], intake.Heard]) -> list[Update]:
-        """End what is pending, then say something complete."""
+        """Flush pending text, then add a complete utterance."""
         with self._lock:
             state, updates = self._flushed(self._state)
             state, lines = said(state)
@@ -334,7 +336,7 @@ class Session:
 
     @property
     def _shown(self) -> SessionState:
-        """The state with provisional text, if there is any."""
+        """The state including provisional text."""
         return self._state if self._hypothesis is None else self._hypothesis
 
     def _flushed(self, state: SessionState) -> tuple[SessionState, list[Update]]:
@@ -349,13 +351,13 @@ class Session:
     def _go_on(
         self, state: SessionState, lines: Sequence[Line], updates: list[Update], *, close: bool
     ) -> list[Update]:
-        """Read sentences and make the state after them this session's; before that, nothing has changed."""
+        """Read sentences and adopt the resulting state; until then, nothing changes."""
         state, of_rest = self._advanced(state, lines, close=close)
         self._take(state)
         return updates + of_rest
 
     def _take(self, state: SessionState) -> None:
-        """Make a state this session's; provisional text is gone, and the state before can be gone back to."""
+        """Adopt a state: drops provisional text and adds an undo step."""
         if self.options.undo:
             self._undo.append(packed(self._model, self._state))
         self._state, self._hypothesis = state, None

@@ -1,6 +1,6 @@
 """A session's state as a frozen value, and reading as a function: state and sentences in, state and updates out.
 
-Keeping a state is all that undo and fork need. Nothing here changes what it is given.
+Undo and fork only need to keep a state. No function here changes its arguments.
 """
 
 from __future__ import annotations
@@ -33,45 +33,45 @@ from incoref.types import Document, Entity, Mention, RunnerUp
 T = TypeVar("T")
 
 AT_ONCE = 256
-"""Sentences that are cut into sub-words before any of them is read."""
+"""Number of sentences that are tokenised ahead of reading."""
 
 HARDLY_ENGLISH = "this hardly looks like English, which is all that the model knows"
-"""Said once, with the sentence at which it shows."""
+"""Reported once, with the sentence where it is detected."""
 
 _LOOK_BACK = 40
-"""Characters before a mention among which a word shows that it does not open its sentence."""
+"""Characters before a mention to search for a word, which shows that the mention isn't sentence-initial."""
 _OPENERS = tuple('.!?:“"‘(—')
-"""After these a word may have a capital that is not its own."""
+"""Words may be capitalised after these."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """All that a session knows."""
+    """Everything that a session knows."""
 
     model: ModelState
     live: tuple[LiveEntity, ...] = ()
     """In the order of the model's memory."""
     next_id: int = 1
     lines: Log[Line] = field(default_factory=Log)
-    """The sentences that were answered, as far as they are kept."""
+    """The resolved sentences, as far as they are kept."""
     evicted: Log[EvictedEntity] = field(default_factory=Log)
     waiting: tuple[Line, ...] = ()
-    """Sentences whose block is not complete."""
+    """Sentences whose block isn't complete."""
     sentences: int = 0
-    """How many there have been, waiting ones included."""
+    """Number of sentences so far, including waiting ones."""
     tokens: int = 0
     open_start: int = 0
-    """Where the last sentence ended."""
+    """End of the last sentence."""
     open_text: Log[str] = field(default_factory=Log)
-    """The text since, in pieces."""
+    """The text after it, in pieces."""
     pending: Pending = field(default_factory=Pending)
-    """What the splitter has of it."""
+    """The splitter's pending text."""
     speaker: str | None = None
-    """Who says what is pending."""
+    """Speaker of the pending text."""
     flushed: bool = False
-    """Whether what was pending was ended by force."""
+    """Whether the pending text was flushed."""
     language: Evidence | None = NO_EVIDENCE
-    """What shows in which language the text is; none once that hardly looked like English and was said so."""
+    """Evidence of the text's language; None after the warning that it hardly looks like English."""
 
     @property
     def memory(self) -> EntityMemory:
@@ -79,17 +79,17 @@ class SessionState:
 
     @property
     def text_start(self) -> int:
-        """Where the text that is kept starts."""
+        """Offset at which the kept text starts."""
         return text_start_of(chain(self.lines, self.waiting), self.open_start)
 
     @property
     def text(self) -> str:
-        """The text that is kept."""
+        """The kept text."""
         return text_of(chain(self.lines, self.waiting), self.open_text)
 
 
 def text_start_of(lines: Iterable[Line], open_start: int) -> int:
-    """Where the text of these sentences starts; without any, where the text after them does."""
+    """Offset at which these sentences' text starts; without sentences, the text after them."""
     first = next(iter(lines), None)
     if first is None:
         return open_start
@@ -97,10 +97,10 @@ def text_start_of(lines: Iterable[Line], open_start: int) -> int:
 
 
 def text_of(lines: Iterable[Line], open_text: Iterable[str]) -> str:
-    """The text of these sentences, and what follows them."""
+    """These sentences' text, and the text after them."""
     parts: list[str] = []
     for line in lines:
-        if parts or not line.number or not line.start:  # what precedes the first one belongs to a trimmed one
+        if parts or not line.number or not line.start:  # the text before the first sentence belongs to a trimmed one
             parts.append(line.before)
         parts.append(line.text)
     return "".join((*parts, *open_text))
@@ -115,13 +115,13 @@ def with_memory(state: SessionState, memory: EntityMemory, live: tuple[LiveEntit
 
 
 def packed(model: Model, state: SessionState) -> SessionState:
-    """What must be kept to go back to a state: without what can be computed again."""
+    """A state reduced to what can't be recomputed."""
     reading = replace(state.model.reading, memory=state.memory.without_hidden())
     return replace(state, model=ModelState(reading, model.encoder.packed(state.model.encoder)))
 
 
 def unpacked(model: Model, state: SessionState, later: SessionState) -> SessionState:
-    """The state that was packed, to the last bit; ``later`` is one that may share its window."""
+    """The packed state, bit for bit; ``later`` is a state that may share its window."""
     left = state.memory
     memory = model.heads.clusters.restored(left.means, left.counts, left.type_scores, left.states, left.participants)
     encoder = model.encoder.unpacked(state.model.encoder, later.model.encoder)
@@ -129,7 +129,7 @@ def unpacked(model: Model, state: SessionState, later: SessionState) -> SessionS
 
 
 Wanted = Generator[Sequence[Block], Sequence[Seen] | None, T]
-"""Asks what will be seen in blocks before they are read; takes None, if nobody knows. Returns a result."""
+"""Requests precomputed results for blocks before reading them; is sent None if there are none. Returns a result."""
 
 
 def advance(
@@ -141,16 +141,16 @@ def advance(
     close: bool,
     between_steps: Callable[[], None] | None = None,
 ) -> tuple[SessionState, list[Update]]:
-    """Read sentences, in blocks; ``close`` if the last block should not wait for more.
+    """Read sentences in blocks; with ``close``, the last block doesn't wait for more sentences.
 
-    ``between_steps`` is called before each block and now and then inside it; if it raises, nothing has changed.
+    ``between_steps`` is called before each block and regularly inside it; if it raises, nothing has changed.
     """
     reading = advancing(model, options, state, lines, close=close, between_steps=between_steps)
     classes = model.classes(options.scheme, options.genre)
     try:
         blocks = next(reading)
         while True:
-            # Whoever wants a say before each block is answered block by block.
+            # With between_steps, blocks are read one by one.
             many = between_steps is None and len(blocks) > 1
             blocks = reading.send(model.foreseen(blocks, classes) if many else None)
     except StopIteration as end:
@@ -167,7 +167,7 @@ def advancing(
     close: bool,
     between_steps: Callable[[], None] | None = None,
 ) -> Wanted[tuple[SessionState, list[Update]]]:
-    """``advance``, for a caller who can foresee blocks of several texts together."""
+    """``advance`` for a caller that precomputes blocks of several texts together."""
     updates: list[Update] = []
     if not lines and not close:
         return state, updates
@@ -216,11 +216,11 @@ def _reading_some(
 
 
 def _groups(blocks: Sequence[Block], lines: Sequence[Line]) -> Iterator[tuple[list[Block], list[Line]]]:
-    """Blocks with the sentences in them: one block each, but all those of a sentence that had to be cut."""
+    """Blocks with their sentences: one block each, or all blocks of a sentence that had to be split."""
     rest = iter(lines)
     group: list[Block] = []
     inside: list[Line] = []
-    missing = 0  # words of sentences in the group that are in none of its blocks
+    missing = 0  # words of the group's sentences that are in none of its blocks
     for block in blocks:
         group.append(block)
         missing -= sum(len(utterance.words) for utterance, _ in block)
@@ -242,9 +242,9 @@ def _read_group(
     between_steps: Callable[[], None] | None,
     share: float,
 ) -> tuple[SessionState, list[Update]]:
-    """Read blocks that end with the last one of these sentences, which are the first that wait.
+    """Read blocks that end with the last of these sentences, the first ones that wait.
 
-    ``share`` is the time that foreseeing each of them took.
+    ``share`` is the time that precomputing each of them took.
     """
     started = time.perf_counter() - share * len(group)
     starts = [line.first for line in lines]
@@ -308,7 +308,7 @@ def _read_group(
 
 
 def _with_language(lines: Sequence[Line], evidence: Evidence | None) -> tuple[list[Line], Evidence | None]:
-    """The sentences, with a warning where it shows that they are hardly English, and what is known after them."""
+    """The sentences, with a warning where they are found to be hardly English, and the evidence after them."""
     told = []
     for line in lines:
         if evidence is not None:
@@ -348,13 +348,13 @@ def _runners_up(decided: FoundMention, live: Sequence[LiveEntity], most: int) ->
 
 
 def words_in(lines: Sequence[Line], mention: Mention) -> list[str]:
-    """The words of a mention in these sentences, or as many of them as are there."""
+    """The words of a mention that are in these sentences."""
     first, end = mention.tokens
     return [word for line in lines for word in line.words(max(0, first - line.first), max(0, end - line.first))]
 
 
 def name_in(lines: Sequence[Line], mention: Mention) -> Name:
-    """What a mention in these sentences calls its entity."""
+    """The name that a mention in these sentences gives its entity."""
     words = words_in(lines, mention)
     place = mention.start - lines[0].start
     before = lines[0].text[max(0, place - _LOOK_BACK) : place].rstrip()
@@ -363,7 +363,7 @@ def name_in(lines: Sequence[Line], mention: Mention) -> Name:
 
 
 def _link(live: list[LiveEntity], row: int, mention: Mention, name: Name) -> None:
-    """Put a mention into an entity, or found one."""
+    """Add a mention to an entity, or start a new one."""
     if row == len(live):
         live.append(LiveEntity(mention.entity, name, 1, mention.tokens[1]))
     else:
@@ -396,7 +396,7 @@ def _evict(
 
 
 def _trimmed(state: SessionState, history: int | None) -> SessionState:
-    """The state without the sentences that are too old to be kept, and without evicted entities of theirs alone."""
+    """The state without sentences that are too old, and without evicted entities that occur only in them."""
     if history is None or len(state.lines) <= history:
         return state
     lines = state.lines.without_first(len(state.lines) - history)
@@ -410,7 +410,7 @@ def _trimmed(state: SessionState, history: int | None) -> SessionState:
 
 
 def _view(model: Model, state: SessionState, row: int) -> EvictedEntity:
-    """What is known of a live entity, as it is remembered when it is evicted."""
+    """A live entity as it is remembered after eviction."""
     entity, types, scores = state.live[row], model.config.names.types, state.memory.type_scores
     states = state.memory.states
     speaker, called_they = states.speaker_name(I_OF, row), bool(states[PRONOUN_BITS][row] >> PLURAL & 1)
@@ -425,7 +425,7 @@ def _view(model: Model, state: SessionState, row: int) -> EvictedEntity:
 
 
 def _spoken_name(entity: LiveEntity, speaker: str | None, type: str | None, *, plural: bool) -> str | None:
-    """The best name said; of one who is only ever "I", the speaker's."""
+    """The best name mentioned; for someone who is only ever "I", the speaker label."""
     if entity.name is None or (entity.name.kind is Kind.PRONOUN and speaker):
         return speaker
     return entity.name.within_a_sentence(type, plural=plural)
@@ -441,16 +441,16 @@ class Part:
     entities: Sequence[Entity]
     """With their mentions in these sentences."""
     gap: str = ""
-    """What stands between it and the sentence before, if that one is kept."""
+    """The text between a sentence and the previous one, if that is kept."""
     given_names: frozenset[str] = frozenset()
-    """Names of entities that were introduced or renamed, as far as that is known."""
+    """Names of introduced or renamed entities."""
 
     def document(self, id: str, *, singletons: bool) -> Document:
         return document_with(self.lines, self.text, self.text_start, self.entities, id, singletons=singletons)
 
 
 def part_of(model: Model, state: SessionState, since: int = 0) -> Part:
-    """The transcript from the sentence of this number on; takes no time for what comes before."""
+    """The transcript from this sentence number on, in time independent of what comes before."""
     first = next(iter(state.lines), None)
     skipped = 0 if first is None else max(0, since - first.number)
     lines = list(state.lines.without_first(skipped))
@@ -460,7 +460,7 @@ def part_of(model: Model, state: SessionState, since: int = 0) -> Part:
 
 
 class OpenText(Protocol):
-    """What follows the sentences that were answered."""
+    """The text after the resolved sentences."""
 
     @property
     def waiting(self) -> tuple[Line, ...]: ...
@@ -478,7 +478,7 @@ def part_with(
     *,
     preceded: bool,
 ) -> Part:
-    """Sentences and what follows them, with the entities in them."""
+    """Sentences, the text after them, and their entities."""
     whole = (*lines, *rest.waiting)
     start = text_start_of(whole, rest.open_start)
     gap = whole[0].before if preceded and whole else ""
@@ -486,14 +486,14 @@ def part_with(
 
 
 def entities_of(model: Model, state: SessionState) -> list[Entity]:
-    """All live entities, and the evicted ones that have mentions left, ordered by id."""
+    """All live entities, and evicted ones with kept mentions, ordered by id."""
     return entities_in(state.lines, live_views(model, state, range(len(state.live))), state.evicted)
 
 
 def entities_in(
     lines: Iterable[Line], live: Iterable[EvictedEntity], evicted: Iterable[EvictedEntity]
 ) -> list[Entity]:
-    """Entities with their mentions in these sentences; of the evicted ones only those that have any."""
+    """Entities with their mentions in these sentences; evicted ones only if they have any."""
     mentions: dict[str, list[Mention]] = defaultdict(list)
     for line in lines:
         for mention in line.mentions:
@@ -506,9 +506,9 @@ def entities_in(
 def document_with(
     lines: Sequence[Line], text: str, text_start: int, entities: Iterable[Entity], id: str, *, singletons: bool
 ) -> Document:
-    """A document of sentences, of their text, which starts at this offset, and of the entities in them.
+    """A document made of sentences, their text, which starts at this offset, and their entities.
 
-    Its offsets count from its own start, and its mentions have the types of their entities.
+    Offsets count from its start, and mentions have the types of their entities.
     """
     tokens_before, sentences_before = (lines[0].first, lines[0].number) if lines else (0, 0)
 
@@ -533,5 +533,5 @@ def document_with(
 
 
 def live_views(model: Model, state: SessionState, rows: Iterable[int]) -> list[EvictedEntity]:
-    """What is known of the live entities in these rows."""
+    """The live entities in these rows."""
     return [_view(model, state, row) for row in rows]

@@ -1,7 +1,6 @@
-"""Many texts at once, each by its own session: what their sentences say by themselves is computed together.
+"""Many texts at once, one session each, with batched encoder and detector.
 
-Results are those of one text after the other, bit for bit. Memory is bounded: a few texts are open at a time, however
-long they are.
+Results are bit-identical to reading one text after the other. Memory is bounded: only a few texts are open at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from incoref.model.step import Seen
 from incoref.session.state import AT_ONCE, Wanted
 
 _TEXTS = 64
-"""Texts that are open at a time."""
+"""Number of texts open at a time."""
 
 T = TypeVar("T")
 
@@ -28,11 +27,11 @@ class _Open(Generic[T]):
     item: T
     reading: Wanted[None]
     wanted: Sequence[Block] = ()
-    """What it waits for; nothing once it has been read."""
+    """The blocks it waits for; none when it has been read."""
     error: Exception | None = None
 
     def go_on(self, seen: Sequence[Seen] | None) -> None:
-        """Read up to where more has to be foreseen, or to the end."""
+        """Read until the next batched computation is needed, or to the end."""
         try:
             self.wanted = self.reading.send(seen)
         except StopIteration:
@@ -44,7 +43,7 @@ class _Open(Generic[T]):
 def read_together(
     model: Model, classes: Mapping[str, int], texts: Iterable[tuple[T, Wanted[None]]]
 ) -> Iterator[tuple[T, Exception | None]]:
-    """Read texts; each comes back, in order, when its reading has ended, with the error that ended it, if any."""
+    """Read texts; yields each one in order when it is done, with the error that ended it, if any."""
     rest = iter(texts)
     opened: deque[_Open[T]] = deque()
     more = True

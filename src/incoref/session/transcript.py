@@ -1,7 +1,7 @@
-"""What a session keeps of its text and entities besides what the model needs: frozen values that share memory.
+"""A session's transcript: text and entities as frozen values that share memory.
 
-Every sentence makes a new state, and every state holds all of this, so appending to a long ``Log`` must be cheap and
-leave the shorter one as it was. Independent of the model.
+Every sentence creates a new state that contains all of this, so appending to a long ``Log`` must be cheap and must
+not change the shorter one. Independent of the model.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 _CHUNK = 128
 _LINE_BYTES, _MENTION_BYTES, _RUNNER_UP_BYTES, _ENTITY_BYTES = 450, 430, 120, 300
-"""About what an object takes besides its text, as measured with tracemalloc."""
+"""Approximate size of an object without its text, measured with tracemalloc."""
 
 
 class Chunk(tuple[T, ...]):
-    """Some items of a log, with the memory they take, which is computed once."""
+    """A chunk of a log, with its memory size, which is computed once."""
 
     @cached_property
     def nbytes(self) -> int:
@@ -33,12 +33,12 @@ class Chunk(tuple[T, ...]):
 
 @dataclass(frozen=True, slots=True)
 class Log(Generic[T]):
-    """A sequence that grows at its end and is trimmed at its start; logs that grew from it share its items."""
+    """A sequence that is appended to and trimmed at its start; logs derived from it share its items."""
 
     chunks: tuple[Chunk[T], ...] = ()
     tail: tuple[T, ...] = ()
     skipped: int = 0
-    """Items at the start that are trimmed."""
+    """Number of items trimmed from the start."""
 
     @classmethod
     def of(cls, items: Iterable[T]) -> Log[T]:
@@ -55,7 +55,7 @@ class Log(Generic[T]):
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes; other logs may share it."""
+        """Approximate memory; other logs may share it."""
         return sum(chunk.nbytes for chunk in self.chunks) + sum(map(nbytes_of, self.tail))
 
     @property
@@ -79,18 +79,18 @@ class Log(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence as it stands in the transcript."""
+    """A sentence in the transcript."""
 
     number: int
-    """Of the sentence, from 0."""
+    """Sentence number, from 0."""
     first: int
     """Number of its first token in the text."""
     before: str
-    """What stands between it and the sentence before."""
+    """The text between it and the previous sentence."""
     text: str
     start: int
     bounds: array[int]
-    """Where its words start and end within it, one after the other."""
+    """Alternating starts and ends of its words, relative to the sentence."""
     speaker: str | None = None
     id: Given = None
     time: Given = None
@@ -102,16 +102,16 @@ class Line:
         return self.start + len(self.text)
 
     def __len__(self) -> int:
-        """How many words it has."""
+        """Number of words."""
         return len(self.bounds) // 2
 
     def words(self, first: int = 0, end: int | None = None) -> tuple[str, ...]:
-        """Its words, or some of them."""
+        """Its words, or a range of them."""
         bounds = self.bounds[2 * first : None if end is None else 2 * end]
         return tuple(self.text[i:j] for i, j in _pairs(bounds))
 
     def sentence(self, shift: int = 0) -> Sentence:
-        """As a sentence of a document that starts that many characters later than the text."""
+        """The sentence for a document that starts this many characters into the text."""
         start = self.start - shift
         tokens = (Token(self.text[i:j], start + i, start + j) for i, j in _pairs(self.bounds))
         given = ((name, str(value)) for name, value in (("id", self.id), ("time", self.time)) if value is not None)
@@ -119,7 +119,7 @@ class Line:
 
 
 def bounds_of(tokens: Sequence[Token], start: int) -> array[int]:
-    """The places of words, relative to a start."""
+    """Offsets of words, relative to a start."""
     return array("I", (place - start for token in tokens for place in (token.start, token.end)))
 
 
@@ -129,18 +129,18 @@ def _pairs(bounds: array[int]) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class LiveEntity:
-    """An entity that new mentions can be linked to, beside what the model remembers of it."""
+    """An entity that new mentions can be linked to, without the model's memory of it."""
 
     id: str
     name: Name | None
     count: int
-    """Its mentions so far."""
+    """Number of mentions so far."""
     latest: int
     """Number of the token after its latest mention."""
     given_name: str | None = None
     given_type: str | None = None
     introduced: bool = False
-    """Introduced by the caller, and so never evicted."""
+    """Introduced by the caller, so never evicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class EvictedEntity:
 
 
 def nbytes_of(item: object) -> int:
-    """About how much memory an item of a log takes."""
+    """Approximate memory of an item of a log."""
     match item:
         case Line():
             text = getsizeof(item.text) + getsizeof(item.before) + item.bounds.itemsize * len(item.bounds)

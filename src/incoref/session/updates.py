@@ -1,6 +1,6 @@
-"""What goes into a session and what comes out: messages, and one update a sentence.
+"""A session's input and output: messages, and one update per sentence.
 
-An update says what a sentence brought; it is never changed by what comes later. Knows no model and no state.
+An update is the result for a sentence, and later text never changes it. Knows no model and no state.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from incoref.types import PLUGGED, Given, Mention
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A complete utterance. ``id`` and ``time`` are the caller's and come back with the updates."""
+    """A complete utterance. ``id`` and ``time`` are the caller's and are returned with the updates."""
 
     text: str
     speaker: str | None = None
@@ -27,9 +27,9 @@ class TraceStep:
 
     action: str
     token: int
-    """Number of the token under the cursor, counted from the start of the text."""
+    """Number of the token at the cursor, from the start of the text."""
     probabilities: tuple[tuple[str, float], ...]
-    """Of all actions that were legal."""
+    """Probabilities of all legal actions."""
     mention: tuple[int, int] | None = None
     """The mention that the action found, as a half-open range of tokens."""
 
@@ -44,7 +44,7 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What one sentence brought."""
+    """The result for one sentence."""
 
     sentence: int
     """Its number, from 0."""
@@ -54,15 +54,15 @@ class Update:
     speaker: str | None
     id: Given
     mentions: tuple[Mention, ...]
-    """In order of appearance; of two that start together the longer one first."""
+    """In order of appearance; of two that start together, the longer one first."""
     elapsed_ms: float = field(compare=False)
-    """What reading the sentence took; with blocks of several, what the block took."""
+    """Processing time of the sentence, or of its block if that has several."""
     time: Given = None
     evicted: tuple[str, ...] = ()
-    """Ids of entities that nothing can be linked to any more; their mentions stay."""
+    """Ids of entities that can no longer be linked to; their mentions stay."""
     warnings: tuple[str, ...] = ()
     trace: tuple[TraceStep, ...] = ()
-    """The actions that found the mentions, if they were asked for."""
+    """The actions that found the mentions, if requested."""
 
     def __repr__(self) -> str:
         said_by = f" by {self.speaker}" if self.speaker else ""
@@ -75,7 +75,7 @@ class Update:
         return PLUGGED["html"](self)
 
     def to_json(self) -> dict[str, Any]:
-        """The eight fields that are always there; then those of the rest that are not empty."""
+        """The eight fields that are always present, then the other non-empty ones."""
         rest = {
             "time": self.time,
             "evicted": list(self.evicted),
@@ -96,7 +96,7 @@ class Update:
 
 
 def mention_json(mention: Mention) -> dict[str, Any]:
-    """A mention as it is told when its sentence has been read."""
+    """A mention as reported in an update."""
     return {
         "start": mention.start,
         "end": mention.end,

@@ -88,7 +88,7 @@ def test_what_is_no_text_is_refused_and_changes_nothing(chat: Session, text: obj
     if text:
         with pytest.raises(IncorefError, match="text is a string, not"):
             chat.feed(text)  # type: ignore[arg-type]
-    with pytest.raises(IncorefError, match="words are a list of strings"):
+    with pytest.raises(IncorefError, match="words must be a list of strings"):
         chat.say_words("Anna left .")
     assert chat.save() == before
 

@@ -145,7 +145,7 @@ def test_what_cannot_be_corrected_is_refused(rule_resolver: Resolver) -> None:
         session.reassign_speaker("B", sentence=1)
     with pytest.raises(IncorefError, match="no such sentence"):
         session.reassign_speaker("B", id="x")
-    with pytest.raises(IncorefError, match="either which sentence or the id"):
+    with pytest.raises(IncorefError, match="either the number of a sentence or the id"):
         session.reassign_speaker("B")
     assert session.save() == before
     session.reassign_speaker("B", sentence=2)
