@@ -20,7 +20,7 @@ from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Predicti
 from incoref.learning.baselines.reading import cut_segments
 from incoref.learning.baselines.spans import (
     BUCKETS,
-    FeedForward,
+    PairScore,
     Spans,
     SpanScorer,
     best_without_crossing,
@@ -87,7 +87,7 @@ class C2F(nn.Module):
         self.genre = nn.Embedding(len(config.genres), feature)
         self.segment_distance = nn.Embedding(config.segments, feature)
         self.distance = nn.Embedding(BUCKETS, feature)
-        self.pair_score = FeedForward(3 * size + 4 * feature, hidden, dropout)
+        self.pair_score = PairScore(size, 4 * feature, hidden, dropout)
         self.gate = nn.Linear(2 * size, size) if config.attended else None
         self.dropout = Dropout(dropout)
 
@@ -103,11 +103,11 @@ class C2F(nn.Module):
         antecedents = coarse_all.argsort(dim=1, descending=True)[:, : self.config.antecedents]
         coarse = coarse_all.gather(1, antecedents)
         features = self._pair_features(document, top, antecedents)
-        fine = self._fine(vectors, antecedents, features)
+        fine = self.pair_score.of_pairs(vectors, antecedents, features)
         scores, attended = _with_none(coarse + fine), None
         if self.gate is not None:
             attended = self._attended(vectors, antecedents, scores)
-            fine = self._fine(attended.vectors, antecedents, features)
+            fine = self.pair_score.of_pairs(attended.vectors, antecedents, features)
             scores = _with_none(coarse + fine)
         return C2FScores(
             spans, mention_scores, kept, top, vectors, coarse_all, antecedents, coarse, fine, scores, attended
@@ -142,14 +142,6 @@ class C2F(nn.Module):
         ]
         joined: Tensor = self.dropout(torch.cat(features, dim=-1))
         return joined
-
-    def _fine(self, vectors: Tensor, antecedents: Tensor, features: Tensor) -> Tensor:
-        """The network's score of [g_i; g_j; g_i ⊙ g_j; features], (K, k)."""
-        of_antecedents = vectors[antecedents]
-        of_spans = vectors[:, None].expand_as(of_antecedents)
-        joined = torch.cat([of_spans, of_antecedents, of_spans * of_antecedents, features], dim=-1)
-        scores: Tensor = self.pair_score(joined)
-        return scores
 
     def _attended(self, vectors: Tensor, antecedents: Tensor, scores: Tensor) -> Attended:
         """Each span's vector moved towards the mean of its antecedents, itself standing for none."""

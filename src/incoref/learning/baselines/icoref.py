@@ -20,6 +20,7 @@ from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Predicti
 from incoref.learning.baselines.spans import (
     BUCKETS,
     FeedForward,
+    PairScore,
     Spans,
     SpanScorer,
     best,
@@ -133,7 +134,7 @@ class ICoref(nn.Module):
         self.genre = nn.Embedding(len(config.genres), feature)
         self.distance = nn.Embedding(BUCKETS, feature)
         self.segment_distance = nn.Embedding(3, feature)
-        self.pair_score = FeedForward(3 * size + 4 * feature, hidden, dropout)
+        self.pair_score = PairScore(size, 4 * feature, hidden, dropout)
         self.interpolation = FeedForward(2 * size, _INTERPOLATION_HIDDEN, dropout)
 
     def read(
@@ -204,15 +205,11 @@ class ICoref(nn.Module):
     def _scores(self, span: Span, vector: Tensor, score: Tensor, entities: Sequence[Entity], genre: int) -> Tensor:
         """Of a new entity, then of the given ones, (1 + entities,)."""
         of_entities = torch.stack([entity.vector for entity in entities])
-        of_span = vector.expand_as(of_entities)
         centre = (span[0] + span[1]) / 2
         apart = [int(centre - (entity.latest[0] + entity.latest[1]) / 2) for entity in entities]
         rows = len(entities)
-        joined = torch.cat(
+        features = torch.cat(
             [
-                of_span,
-                of_entities,
-                of_span * of_entities,
                 vector.new_zeros(rows, self.config.feature),  # where other systems have speakers
                 self.genre.weight[genre].expand(rows, -1),
                 self.distance(bucket(torch.tensor(apart, device=vector.device))),
@@ -220,7 +217,7 @@ class ICoref(nn.Module):
             ],
             dim=1,
         )
-        scores: Tensor = self.pair_score(joined)
+        scores = self.pair_score.of_one(vector, of_entities, features)
         if not self.config.mentions:
             scores = scores + score
         return torch.cat([scores.new_tensor([self.config.threshold]), scores])

@@ -18,7 +18,16 @@ from torch import Tensor, nn
 
 from incoref.learning.baselines.config import LongdocConfig
 from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Prediction, Span
-from incoref.learning.baselines.spans import BUCKETS, FeedForward, Spans, SpanScorer, best, bucket, candidates
+from incoref.learning.baselines.spans import (
+    BUCKETS,
+    FeedForward,
+    PairScore,
+    Spans,
+    SpanScorer,
+    best,
+    bucket,
+    candidates,
+)
 
 _INTERPOLATION_HIDDEN = 300
 IMPOSSIBLE = -1e4
@@ -144,7 +153,7 @@ class Longdoc(nn.Module):
         self.genre = nn.Embedding(len(config.genres), feature) if config.use_genre else None
         self.previous = nn.Embedding(len(Kind), feature)
         features = feature * (4 if config.use_genre else 3)
-        self.coref_score = FeedForward(3 * size + features, hidden, dropout)
+        self.coref_score = PairScore(size, features, hidden, dropout)
         self.write_score = FeedForward(size + features, hidden, dropout) if self.bounded else None
         self.interpolation = (
             FeedForward(2 * size, _INTERPOLATION_HIDDEN, dropout) if config.entity == "learned" else None
@@ -203,10 +212,10 @@ class Longdoc(nn.Module):
         """
         score, vector = mentions.scores[number], mentions.vectors[number]
         features = self._features(number, memory, genre)
-        of_span = vector.expand_as(memory.vectors)
-        joined = torch.cat([memory.vectors, of_span, memory.vectors * of_span, features], dim=1)
         empty = torch.tensor(memory.counts, device=vector.device) == 0
-        cells = (self.coref_score(joined) + score).masked_fill(empty, IMPOSSIBLE)
+        cells = (self.coref_score.of_one(vector, memory.vectors, features, last=True) + score).masked_fill(
+            empty, IMPOSSIBLE
+        )
         coref_scores = torch.cat([cells, cells.new_zeros(1)])
         choice = int(coref_scores.argmax())
         coreferent = choice < len(memory)

@@ -37,6 +37,39 @@ class FeedForward(nn.Module):
         return scores.squeeze(-1)
 
 
+class PairScore(FeedForward):
+    """The score of two vectors as [one; other; one ⊙ other; features], whose first layer is applied part by part."""
+
+    def __init__(self, size: int, features: int, hidden: int, dropout: float) -> None:
+        super().__init__(3 * size + features, hidden, dropout)
+        self._sizes = [size, size, size, features]
+
+    def of_pairs(self, vectors: Tensor, others: Tensor, features: Tensor) -> Tensor:
+        """Each of the vectors (n, size) with its own ``others`` (n, k), which are numbers of vectors, to (n, k)."""
+        by_one, by_other, by_both, by_features = self._weights()
+        hidden = (
+            (vectors @ by_one.T + self.hidden.bias)[:, None]
+            + (vectors @ by_other.T)[others]
+            + (vectors[:, None] * vectors[others]) @ by_both.T
+            + features @ by_features.T
+        )
+        return self.finish(hidden)
+
+    def of_one(self, one: Tensor, others: Tensor, features: Tensor, *, last: bool = False) -> Tensor:
+        """One vector (size,) with each of the others (n, size), to (n,); it comes first, or ``last``."""
+        by_one, by_other, by_both, by_features = self._weights()
+        if last:
+            by_one, by_other = by_other, by_one
+        if 2 * len(others) > len(by_both):  # whichever needs less room
+            compared = others @ (by_other + by_both * one).T
+        else:
+            compared = others @ by_other.T + (others * one) @ by_both.T
+        return self.finish(compared + features @ by_features.T + (by_one @ one + self.hidden.bias))
+
+    def _weights(self) -> tuple[Tensor, ...]:
+        return torch.split(self.hidden.weight, self._sizes, dim=1)
+
+
 @dataclass(frozen=True, slots=True)
 class Spans:
     """Some spans of a document, by their first and last piece, (n,) each."""

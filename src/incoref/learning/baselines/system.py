@@ -62,7 +62,8 @@ def new_system(config: BaselineConfig, sizes: EncoderSizes, symbols: tuple[int, 
     if isinstance(config, LongdocConfig):
         return Longdoc(config, sizes.width)
     if isinstance(config, CorefQAConfig):
-        return CorefQA(config, sizes.width, symbols)
+        fitting = config.model_copy(update={"context": min(config.context, sizes.positions)})
+        return CorefQA(fitting, sizes.width, symbols)
     raise TypeError(f"no system has the settings {type(config).__name__}")
 
 
