@@ -21,12 +21,12 @@ from tiny_models import tokenizer as bert_tokenizer
 GENRES = ("bc", "nw")
 
 
-def write_bert(folder: Path) -> None:
+def write_bert(folder: Path, positions: int = SIZES.size) -> None:
     """An encoder folder in the layout of the BERT family, with random weights."""
     folder.mkdir(parents=True)
     tokenizer = bert_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
-    sizes = EncoderSizes(tokenizer.get_vocab_size(), width=16, layers=2, heads=2, inner=24, positions=SIZES.size)
+    sizes = EncoderSizes(tokenizer.get_vocab_size(), width=16, layers=2, heads=2, inner=24, positions=positions)
     torch.manual_seed(0)
     encoder = BlockCausalEncoder(sizes)
     with torch.no_grad():

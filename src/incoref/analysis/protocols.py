@@ -41,29 +41,34 @@ def is_incremental(system: System) -> bool:
     return isinstance(system, BaselineSystem) and bool(getattr(system.model.config, "sentences", False))
 
 
-def work_of(system: System, document: Document) -> list[list[int]] | None:
-    """Tokens, spans and comparisons for growing parts of a document; None if the system doesn't count them."""
+def read_whole(system: System, document: Document) -> tuple[Clusters, list[list[int]]]:
+    """The answer to a document, and tokens, spans and comparisons; nothing of these if the system doesn't count."""
+    if isinstance(system, BaselineSystem):
+        found = system.model.predict(document)
+        return found.clusters, [[len(document.tokens), found.spans, found.comparisons]]
+    return system.clusters(document), []
+
+
+def work_of_parts(system: System, document: Document) -> list[list[int]]:
+    """The same counts for growing parts of a document; the default model's, by block, for the whole, too."""
     if isinstance(system, ModelSystem):
         steps = np.array(steps_of(system, document)).reshape(-1, 4)
         sums: list[list[int]] = np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist()
         return [sums[place - 1] for place in part_ends(len(sums))]
-    if isinstance(system, BaselineSystem):
-        points = []
-        for sentences in part_ends(len(document.sentences)):
-            part = prefix(document, sentences)
-            prediction = system.model.predict(part)
-            points.append([len(part.tokens), prediction.spans, prediction.comparisons])
-        return points
-    return None
+    parts = [prefix(document, end) for end in part_ends(len(document.sentences))[:-1]]
+    return [point for part in parts for point in read_whole(system, part)[1]]
 
 
-def measured(system: System, document: Document) -> dict[str, Any]:
+def measured(system: System, whole_only: bool, document: Document) -> dict[str, Any]:
     """The answers under both protocols, the seconds that they took, and the work."""
     started = time.perf_counter()
-    whole = system.clusters(document)
+    whole, work = read_whole(system, document)
     seconds = time.perf_counter() - started
-    measurement: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work_of(system, document)}
+    measurement: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work}
     if is_incremental(system):
+        measurement[INCREMENTAL], measurement["seconds"][INCREMENTAL] = whole, seconds
+        return measurement
+    if whole_only:
         return measurement
     said = growing(system.clusters, document)
     measurement[INCREMENTAL] = as_first_said(said["answers"], sentence_ends(document))
@@ -82,21 +87,34 @@ def _peak(name: str, options: Options, document: Document) -> int | None:
     return peak_resident_bytes()
 
 
-def protocols(documents: Sequence[Document], names: Sequence[str], options: Options, cache: ResultCache) -> Findings:
-    """Compare the systems of these names."""
+def protocols(
+    documents: Sequence[Document],
+    names: Sequence[str],
+    options: Options,
+    cache: ResultCache,
+    whole_only: Sequence[str] = (),
+) -> Findings:
+    """Compare the named systems; those in ``whole_only``, given by title, are too slow for growing prefixes."""
     systems = [system_named(name, options, {}) for name in names]
     for system in systems:
         if isinstance(system, AnswerSystem):
             raise IncorefError(f"{system.name}: has answers to whole documents only; name systems that can be run")
+    titles = [system.name for system in systems]
+    if unknown := [title for title in whole_only if title not in titles]:
+        raise IncorefError(f"there is no system '{unknown[0]}'; there are {', '.join(titles)}")
     longest = max(documents, key=lambda document: len(document.tokens))
     rows, work, bars = [], [], dict[str, list[float]]()
     results: dict[str, Any] = {}
     for name, system in zip(names, systems, strict=True):
-        measurements = _cached(system, documents, cache)
+        measurements = _cached(system, system.name in whole_only, documents, cache)
         for protocol in (WHOLE, INCREMENTAL):
-            said = [_spans(each.get(protocol, each[WHOLE])) for each in measurements]
-            without, kept = (score(documents, said, drop) for drop in (True, False))
             title = f"{system.name}, {protocol}"
+            if protocol not in measurements[0]:
+                rows.append(row(title, *[None] * 7))
+                bars.setdefault(protocol, []).append(0.0)
+                continue
+            said = [_spans(each[protocol]) for each in measurements]
+            without, kept = (score(documents, said, drop) for drop in (True, False))
             figures = without.muc.f1, without.b3.f1, without.ceafe.f1, without.conll_f1, without.mentions.f1
             rows.append(row(title, *figures, kept.conll_f1, kept.mentions.f1))
             bars.setdefault(protocol, []).append(without.conll_f1)
@@ -122,9 +140,11 @@ def protocols(documents: Sequence[Document], names: Sequence[str], options: Opti
     )
 
 
-def _cached(system: System, documents: Sequence[Document], cache: ResultCache) -> list[dict[str, Any]]:
-    what = f"reading with {system.name} under both protocols"
-    return cache.each(what, documents, partial(_depends, system), partial(measured, system), timed=True)
+def _cached(
+    system: System, whole_only: bool, documents: Sequence[Document], cache: ResultCache
+) -> list[dict[str, Any]]:
+    what = f"reading with {system.name} {'whole documents' if whole_only else 'under both protocols'}"
+    return cache.each(what, documents, partial(_depends, system), partial(measured, system, whole_only), timed=True)
 
 
 def _depends(system: System, document: Document) -> tuple[str, str]:
@@ -141,9 +161,9 @@ def _work_row(
     tokens = sum(len(document.tokens) for document in documents)
     rates = []
     for protocol in (WHOLE, INCREMENTAL):
-        seconds = sum(each["seconds"].get(protocol, each["seconds"][WHOLE]) for each in measurements)
+        seconds = sum(each["seconds"].get(protocol, 0.0) for each in measurements)
         rates.append(tokens / seconds if seconds else None)
-    points = [point for each in measurements for point in each["work"] or ()]
+    points = [point for each in measurements for point in each["work"]]
     totals = [each["work"][-1] for each in measurements if each["work"]]
     cells: list[Cell] = []
     for place in (1, 2):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shlex
 import tomllib
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ from incoref.analysis.findings import Findings, Table, row
 from incoref.errors import IncorefError
 
 QUOTED = "†"
+_MEASURED = "How it was measured"
 _LEGEND = (
     f"{QUOTED} quoted from: {{source}}. Everything else was measured; dashed curves and hatched bars are quoted."
 )
@@ -67,6 +69,14 @@ class Plan:
     title: str
     text: str
     analyses: tuple[Planned, ...]
+
+    def named(self, names: Sequence[str]) -> tuple[Planned, ...]:
+        """Some of its analyses, in its order."""
+        known = [planned.name for planned in self.analyses]
+        for name in names:
+            if name not in known:
+                raise IncorefError(f"the report has no analysis '{name}'; it has {', '.join(known)}")
+        return tuple(planned for planned in self.analyses if planned.name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +149,7 @@ def html_report(plan: Plan, analyses: Sequence[Done]) -> str:
 <p class="quiet">{escape(_legend(analyses))}</p>
 <nav><ul>{listed}</ul></nav>
 {sections}
-<h2>How it was measured</h2>
+<h2>{_MEASURED}</h2>
 {_html_table(_machines(analyses))}
 </body>
 </html>
@@ -182,16 +192,42 @@ def _html_table(table: Table) -> str:
 def markdown_report(plan: Plan, analyses: Sequence[Done], plots: str = "") -> str:
     """The same in Markdown, with links to the plots, whose names come after ``plots``."""
     parts = [f"# {plan.title}", plan.text, _legend(analyses)]
-    for each in analyses:
-        parts += [f"## {each.planned.title}", each.planned.text]
-        for table in each.findings.tables:
-            parts += [f"### {table.title}", markdown_table(table), table.note]
-        if each.plot is not None:
-            titles = "; ".join(plot.title for plot in each.findings.plots)
-            parts.append(f"![{titles}]({plots}{each.plot.with_suffix('.png').name})")
-        parts += [f"{_data(each)} Measured on {each.made['date']} with:", f"```sh\n{each.planned.command}\n```"]
-    parts += ["## How it was measured", markdown_table(_machines(analyses))]
+    parts += [_markdown_section(each, plots) for each in analyses]
+    parts += [f"## {_MEASURED}", markdown_table(_machines(analyses))]
+    return _joined(parts)
+
+
+def _markdown_section(each: Done, plots: str) -> str:
+    parts = [f"## {each.planned.title}", each.planned.text]
+    for table in each.findings.tables:
+        parts += [f"### {table.title}", markdown_table(table), table.note]
+    if each.plot is not None:
+        titles = "; ".join(plot.title for plot in each.findings.plots)
+        parts.append(f"![{titles}]({plots}{each.plot.with_suffix('.png').name})")
+    parts += [f"{_data(each)} Measured on {each.made['date']} with:", f"```sh\n{each.planned.command}\n```"]
+    return _joined(parts).rstrip()
+
+
+def _joined(parts: Sequence[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def with_sections(report: str, plan: Plan, analyses: Sequence[Done], plots: str = "") -> str:
+    """A report in Markdown with the sections of these analyses new, in the plan's order; the others stay."""
+    head, *parts = re.split(r"^## ", report, flags=re.MULTILINE)
+    sections = {title: f"## {title}\n{rest}".rstrip() for title, _, rest in (part.partition("\n") for part in parts)}
+    measured = sections.pop(_MEASURED, "")
+    titles = [planned.title for planned in plan.analyses]
+    if strange := [title for title in sections if title not in titles]:
+        raise IncorefError(f"the report has a section '{strange[0]}', which no analysis of the configuration makes")
+    sections |= {each.planned.title: _markdown_section(each, plots) for each in analyses}
+    fresh = markdown_table(_machines(analyses)).splitlines()
+    rows = {
+        line.split("|")[1].strip(): line for line in [*measured.splitlines(), *fresh[2:]] if line.startswith("| ")
+    }
+    table = [*fresh[:2], *(rows[title] for title in titles if title in rows)]
+    kept = [sections[title] for title in titles if title in sections]
+    return _joined([head.rstrip(), *kept, f"## {_MEASURED}", "\n".join(table)])
 
 
 def markdown_table(table: Table) -> str:

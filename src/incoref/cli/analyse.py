@@ -20,6 +20,7 @@ from incoref.cli._analysing import (
     finish,
     result_cache,
 )
+from incoref.cli._extras import need_training
 from incoref.cli.analyse_training import ablate, k_curve
 from incoref.cli.model import Corpora, Documents, Format, Genre, Scheme, Threads
 from incoref.errors import IncorefError
@@ -335,6 +336,19 @@ def protocols(
     documents: Documents = None,
     scheme: Scheme = None,
     genre: Genre = "unknown",
+    singletons_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--singletons-from",
+            help="Another annotation of the same texts, whose other mentions count as singletons.",
+        ),
+    ] = None,
+    whole_only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--whole-only", metavar="SYSTEM", help="A name under --system: it reads whole documents only; repeatable."
+        ),
+    ] = None,
     threads: Threads = 1,
     limit: Limit = None,
     out: Out = DEFAULT_OUT,
@@ -349,8 +363,13 @@ def protocols(
     from incoref.analysis.systems import Options
 
     texts = documents_of(corpus, format, documents, limit)
+    if singletons_from is not None:
+        need_training("Adding singletons")
+        from incoref.learning.data.sources import all_with_singletons
+
+        texts = all_with_singletons(texts, singletons_from, format)
     with result_cache(out, again) as cache:
-        findings = run(texts, system or ["default"], Options(scheme, genre, threads), cache)
+        findings = run(texts, system or ["default"], Options(scheme, genre, threads), cache, whole_only or ())
     finish(findings, cache, out, name)
 
 

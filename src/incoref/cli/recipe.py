@@ -25,6 +25,10 @@ def recipe(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the runs. Default: runs/ and the recipe's name.")
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="Configuration of all runs, instead of the one that the recipe names."),
+    ] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Show the steps and which are done, without running any.")
     ] = False,
@@ -44,6 +48,8 @@ def recipe(
     from incoref.learning.train.trainer import Stopped
 
     chosen = Recipe.read(path)
+    if config is not None:
+        chosen = chosen.model_copy(update={"config": config})
     folder = out or Path("runs") / path.stem
     cook = Cook(chosen, folder)
     if plan:

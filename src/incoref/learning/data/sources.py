@@ -71,14 +71,7 @@ def load(corpus: CorpusConfig) -> list[Document]:
     if corpus.limit is not None and corpus.limit < len(documents):
         documents = [documents[i * len(documents) // corpus.limit] for i in range(corpus.limit)]
     if corpus.singletons_from is not None:
-        others = list(corpora.read(corpus.singletons_from, corpus.format))
-        by_id = {document.id: document for document in others}
-        for document in documents:
-            if document.id not in by_id:
-                raise IncorefError(
-                    f"{corpus.singletons_from} has no document '{document.id}', which {corpus.path} has"
-                )
-        documents = [with_singletons(document, by_id[document.id]) for document in documents]
+        documents = all_with_singletons(documents, corpus.singletons_from, corpus.format)
     for document in documents:
         if not document.tokens:
             raise IncorefError(
@@ -100,6 +93,15 @@ def _listed(documents: list[Document], listing: Path, where: Path) -> list[Docum
     if missing:
         raise IncorefError(f"{listing} lists '{missing[0]}', which {where} does not have")
     return [by_id[name] for name in wanted]
+
+
+def all_with_singletons(documents: Sequence[Document], place: Path, format: str | None = None) -> list[Document]:
+    """Documents with the remaining mentions of another annotation of the same texts."""
+    by_id = {document.id: document for document in corpora.read(place, format)}
+    for document in documents:
+        if document.id not in by_id:
+            raise IncorefError(f"{place} has no document '{document.id}', whose singletons it is to give")
+    return [with_singletons(document, by_id[document.id]) for document in documents]
 
 
 def with_singletons(document: Document, other: Document) -> Document:
