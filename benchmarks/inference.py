@@ -63,7 +63,7 @@ def seconds_of(model: Model, blocks: Sequence[Block]) -> list[float]:
 
 def vectors_of(model: Model, block: Block, state: ModelState) -> np.ndarray:
     subwords = joined([part for _, part in block])
-    return word_means(model.encoder.read(subwords.ids, state.encoder)[0], subwords)
+    return word_means(model.encoder.encode(subwords.ids, state.encoder)[0], subwords)
 
 
 def action_time(

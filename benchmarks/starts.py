@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("--places", type=int, default=8)
     options = parser.parse_args()
     resolver = load(options.model)
-    for corpus in Configuration.read(options.config).dev:
+    for corpus in Configuration.load(options.config).dev:
         scorer = Scorer(drop_singletons=corpus.drop_singletons)
         for document in sources.load(corpus):
             for rest in from_places(document, options.places):

@@ -68,9 +68,9 @@ class GivenVectors(PaperModel):
         self._given, self._next = vectors, 0
 
     def _vectors(self, batch: PaperBatch, memory: Memory | None, limits: Limits) -> tuple[Tensor, Memory]:
-        return self.read(torch.from_numpy(batch.ids), 0), ()
+        return self.encode(torch.from_numpy(batch.ids), 0), ()
 
-    def read(self, ids: Tensor, cache: int) -> Tensor:
+    def encode(self, ids: Tensor, cache: int) -> Tensor:
         self._next += len(ids)
         return self._given[self._next - len(ids) : self._next]
 

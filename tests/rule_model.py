@@ -41,7 +41,7 @@ class RuleModel(Model):
         between: Callable[[], None] | None = None,
     ) -> tuple[ModelState, BlockResult]:
         subwords = joined([part for _, part in block])
-        vectors, encoder = self.encoder.read(subwords.ids, state.encoder)
+        vectors, encoder = self.encoder.encode(subwords.ids, state.encoder)
         vectors = word_means(vectors, subwords)
         utterances = [utterance for utterance, _ in block]
         before, memory = state.reading, state.reading.memory.copy()

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from incoref.learning.config import Configuration, CorpusConfig, EncoderConfig, HeadsConfig
-from incoref.learning.data.examples import annotate, read
+from incoref.learning.data.examples import annotate, tokenise
 from incoref.learning.export.export import export
 from incoref.learning.nets.encoder import WRITING_TABLE, BlockCausalEncoder, EncoderSizes
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
@@ -38,7 +38,7 @@ def random_model(seed: int = 3, names: HeadNames = NAMES, capitals: bool = False
     )
     model = StreamingModel(BlockCausalEncoder(sizes), names, HeadSizes(**HEADS.model_dump())).eval()
     text = random_document(12, seed)
-    reading = read(text, SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(text, SubwordTokenizer(tokenizer()), SIZES)
     annotation = annotate(text, reading, names.schemes[0], {})
     new = model.clusterer.new_entity
     assert new is not None

@@ -164,7 +164,7 @@ def _configuration(folder: Path, text: str, training: str) -> Path:
 def train(folder: Path, out: Path, resume: bool = False) -> None:
     """Run the configuration in a folder: for processes that tests start and kill."""
     os.chdir(folder)
-    Trainer(Configuration.read(Path("config.toml")), out).run(resume=resume)
+    Trainer(Configuration.load(Path("config.toml")), out).run(resume=resume)
 
 
 def losses(out: Path) -> list[tuple[int, str, float]]:

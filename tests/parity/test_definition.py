@@ -22,7 +22,7 @@ class Read:
     """A document's blocks, and the vectors that the encoder gives their words."""
 
     def __init__(self, tiny: TinyModels, model: StreamingModel, text: Document) -> None:
-        self.reading = examples.read(text, tiny.tokenizer, SIZES)
+        self.reading = examples.tokenise(text, tiny.tokenizer, SIZES)
         with torch.inference_mode():
             self.vectors = model.word_vectors(self.reading)
         ends = np.cumsum(self.reading.chunks)[:-1]
@@ -35,7 +35,7 @@ def test_scores_along_a_gold_derivation_are_those_of_training(tiny: TinyModels, 
     read = Read(tiny, model, text)
     annotation = annotate(text, read.reading, "ontonotes", {})
     gold = Gold(map(Action, annotation.derivation.action.tolist()), iter(annotation.entity_of.tolist()))
-    trace = Definition(model.head_weights(), model.pair_features).read(
+    trace = Definition(model.head_weights(), model.pair_features).run(
         read.reading.utterances, read.by_block, GENRE, SCHEME, gold
     )
     with torch.inference_mode():
@@ -54,7 +54,7 @@ def test_free_decisions_are_those_of_the_running_side(tiny: TinyModels, seed: in
     text, model = random_document(30, seed), tiny.torch
     read = Read(tiny, model, text)
     heads = model.heads()
-    trace = Definition(model.head_weights(), model.pair_features).read(
+    trace = Definition(model.head_weights(), model.pair_features).run(
         read.reading.utterances, read.by_block, GENRE, SCHEME
     )
     state, classes = heads.start(), heads.classes("ontonotes", "news")

@@ -44,7 +44,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return Path(CHECKPOINT)
     earlier = earlier_model(DEFAULT_MODEL)
     names = earlier.names
-    capitals = ModelConfig.read(DEFAULT_MODEL / "config.json").capitals
+    capitals = ModelConfig.load(DEFAULT_MODEL / "config.json").capitals
     model = StreamingModel(first_encoder(DEFAULT_MODEL, None, capitals), names, HeadSizes())
     take_over(model, earlier, DEFAULT_MODEL)
     corpus = (CorpusConfig(path=Path("none")),)

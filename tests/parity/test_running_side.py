@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from incoref.learning.data.examples import Reading, annotate, mention_facts, read
+from incoref.learning.data.examples import Reading, annotate, mention_facts, tokenise
 from incoref.learning.nets.streaming import StreamingModel
 from incoref.learning.train.prediction import predict
 from incoref.model import transitions
@@ -33,7 +33,7 @@ def streamed_vectors(model: Model, utterances_seed: int, count: int, k: int | No
     rows = []
     for block in model.blocks(random_utterances(count, utterances_seed), k):
         subwords = joined([part for _, part in block])
-        vectors, state = model.encoder.read(subwords.ids, state)
+        vectors, state = model.encoder.encode(subwords.ids, state)
         rows.append(word_means(vectors, subwords))
     return np.concatenate(rows)
 
@@ -41,7 +41,7 @@ def streamed_vectors(model: Model, utterances_seed: int, count: int, k: int | No
 @pytest.mark.parametrize("k", [1, 3])
 def test_streamed_vectors_are_those_of_training(tiny: TinyModels, k: int) -> None:
     text = document(random_utterances(60, seed=k))
-    reading = read(text, tiny.tokenizer, SIZES, k)
+    reading = tokenise(text, tiny.tokenizer, SIZES, k)
     assert len(reading.lengths) > 5  # windows
     expected = trained_vectors(tiny.torch, reading)
     np.testing.assert_allclose(streamed_vectors(tiny.model, k, 60, k), expected, atol=1e-4)
@@ -50,7 +50,7 @@ def test_streamed_vectors_are_those_of_training(tiny: TinyModels, k: int) -> Non
 def test_a_stream_of_100_000_tokens_gives_the_vectors_of_training_in_bounded_memory(tiny: TinyModels) -> None:
     """The vectors of every sentence, to 1e-3; the state never grows beyond that of one window."""
     utterances = random_utterances(4_500, seed=5, longest=45, words=WORDS[:20])
-    reading = read(document(utterances), tiny.tokenizer, LONG)
+    reading = tokenise(document(utterances), tiny.tokenizer, LONG)
     assert sum(reading.chunks) > 100_000
     expected = trained_vectors(tiny.torch, reading)
     encoder = load_encoder(tiny.fp32 / "encoder.onnx", "kv_cache", LONG, tiny.tokenizer.start)
@@ -59,7 +59,7 @@ def test_a_stream_of_100_000_tokens_gives_the_vectors_of_training_in_bounded_mem
     worst = 0.0
     for block in blocks_of(utterances, tiny.tokenizer, LONG.longest_block):
         subwords = joined([part for _, part in block])
-        vectors, state = encoder.read(subwords.ids, state)
+        vectors, state = encoder.encode(subwords.ids, state)
         words = word_means(vectors, subwords)
         worst = max(worst, float(np.abs(words - expected[done : done + len(words)]).max()))
         done += len(words)
@@ -84,7 +84,7 @@ def test_one_block_at_a_time_in_torch_and_in_onnx(tiny: TinyModels) -> None:
             vectors, added = torch_encoder.step(torch.from_numpy(ids), torch.tensor(used), cache)
             cache = torch.cat([cache, added], dim=3)
             if used:
-                ours, state = encoder.read(ids, state)
+                ours, state = encoder.encode(ids, state)
                 np.testing.assert_allclose(ours, vectors.numpy(), atol=1e-4)
             used += len(ids)
     assert state.used == used
@@ -128,7 +128,7 @@ def teacher_forced_scores(
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_along_a_gold_derivation_are_those_of_training(tiny: TinyModels, seed: int) -> None:
     text = random_document(25, seed)
-    reading = read(text, tiny.tokenizer, SIZES)
+    reading = tokenise(text, tiny.tokenizer, SIZES)
     annotation = annotate(text, reading, "ontonotes", {})
     model = tiny.torch
     heads = model.heads()

@@ -43,7 +43,7 @@ def linked(system: ModelSystem, document: Document, spans: Iterable[Span]) -> Cl
     clusters: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for block in blocks:
         subwords = joined([part for _, part in block])
-        vectors, encoder = model.encoder.read(subwords.ids, encoder)
+        vectors, encoder = model.encoder.encode(subwords.ids, encoder)
         words = word_means(vectors, subwords)
         inside = [(first - place, last - place) for first, last in _within(rest, place, place + len(words))]
         spans_inside = model.heads.clusters.spans(words, inside) if inside else []

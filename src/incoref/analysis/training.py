@@ -46,7 +46,7 @@ class Models:
         """``streaming``, ``paper``, or one of the systems that the paper compares with."""
         from incoref.learning.config import Configuration
 
-        return str(Configuration.read(self._config).kind)
+        return str(Configuration.load(self._config).kind)
 
     def trained(self, name: str, settings: Sequence[str], setting: str | None = None) -> System:
         """The model of a variant; ``setting`` is how it reads, as it was trained when not given."""

@@ -234,7 +234,7 @@ def export(
     from incoref.learning.export.export import export as write
 
     trained = [run / "best" if (run / "best").is_dir() else run for run in runs]
-    development = Configuration.read(calibrate).dev if calibrate else ()
+    development = Configuration.load(calibrate).dev if calibrate else ()
     calibration = write(trained, out, name=name, quantise=not fp32, development=development)
     size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
     print(f"{out}: {size:.1f} MB")

@@ -47,7 +47,7 @@ def recipe(
     from incoref.learning.recipe import Cook, Recipe
     from incoref.learning.train.trainer import Stopped
 
-    chosen = Recipe.read(path)
+    chosen = Recipe.load(path)
     if config is not None:
         chosen = chosen.model_copy(update={"config": config})
     folder = out or Path("runs") / path.stem
@@ -56,7 +56,7 @@ def recipe(
         for state in cook.states():
             print(f"{'done' if state.done else '–':5} {state.step.title}")
         return
-    check_paths(Configuration.read(chosen.config, chosen.settings), chosen.config)
+    check_paths(Configuration.load(chosen.config, chosen.settings), chosen.config)
     try:
         with display() as report, stop_on_signal() as stop:
             cook.make(lambda step: print(step.title, flush=True), report, stop)

@@ -39,8 +39,8 @@ def report(
 ) -> None:
     """Run a list of analyses and write one report: a self-contained HTML page, and Markdown.
 
-    Results are cached in OUT, so an interrupted report resumes. With --only, the sections of all other analyses stay as
-    they are in the Markdown, and no HTML page is written.
+    Results are cached in OUT, so an interrupted report resumes. With --only, the Markdown's sections of all other
+    analyses stay as they are, and no HTML page is written.
 
     Example: incoref report configs/results.toml --out results --markdown docs/results.md
     """

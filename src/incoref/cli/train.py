@@ -57,7 +57,7 @@ def train(
     from incoref.learning.config import Configuration
     from incoref.learning.train.trainer import Stopped, Trainer, holds_run
 
-    configuration = Configuration.read(config, settings or [])
+    configuration = Configuration.load(config, settings or [])
     check_paths(configuration, config)
     if limit is not None:
         configuration = configuration.with_limit(limit)

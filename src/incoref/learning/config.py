@@ -316,7 +316,7 @@ class Configuration(_Section):
         return given or BASELINES[self.kind]()
 
     @classmethod
-    def read(cls, path: Path, settings: Sequence[str] = ()) -> Configuration:
+    def load(cls, path: Path, settings: Sequence[str] = ()) -> Configuration:
         """From a file; ``settings`` are NAME=VALUE, with the name's parts joined by dots and the value as in TOML."""
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -112,7 +112,7 @@ class Recipe(_Section):
         return self
 
     @classmethod
-    def read(cls, path: Path) -> Recipe:
+    def load(cls, path: Path) -> Recipe:
         try:
             return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError as error:
@@ -188,7 +188,7 @@ class Cook:
         settings = [*self.recipe.settings, *(run.settings if run else ())]
         if run is not None and run.start is not None:
             settings.append(f"start={json.dumps(str(self._place(run.start)))}")
-        return Configuration.read(self.recipe.config, settings)
+        return Configuration.load(self.recipe.config, settings)
 
     def _place(self, name: str) -> Path:
         """The folder with the weights of a run or export; an installed model's name stays one."""

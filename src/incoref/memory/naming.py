@@ -276,7 +276,7 @@ def _quoted_tokens(document: Document) -> set[int]:
     state, number, quoted = QuotationState(), 0, set[int]()
     for sentence in document.sentences:
         words = [token.text for token in sentence.tokens]
-        places, state = state.read(words)
+        places, state = state.scan(words)
         quoted.update(number + place for place, where in enumerate(places) if where.inside)
         number += len(words)
     return quoted

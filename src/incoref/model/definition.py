@@ -62,7 +62,7 @@ class Definition:
         self._weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
         self._pair_features = tuple(pair_features)
 
-    def read(
+    def run(
         self,
         blocks: Sequence[Sequence[Utterance]],
         vectors: Sequence[npt.NDArray[np.floating]],

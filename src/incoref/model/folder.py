@@ -68,7 +68,7 @@ class ModelConfig:
         )
 
     @classmethod
-    def read(cls, path: Path) -> ModelConfig:
+    def load(cls, path: Path) -> ModelConfig:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
@@ -113,7 +113,7 @@ class Model:
         place = find_model(folder)
         if type(threads) is not int or threads < 1:
             raise IncorefError(f"threads is {threads!r}; a model runs on a whole number of threads, at least 1")
-        config = ModelConfig.read(place / "config.json")
+        config = ModelConfig.load(place / "config.json")
         tokenizer = SubwordTokenizer.load(place / "tokenizer.json", config.capitals)
         encoder = load_encoder(
             place / "encoder.onnx", config.encoder, config.window, tokenizer.start, threads, spin=spin
@@ -177,7 +177,7 @@ class Model:
         None for an encoder whose blocks attend to those before them.
         """
         subwords = [joined([part for _, part in block]) for block in blocks]
-        vectors = self.encoder.read_all([block.ids for block in subwords])
+        vectors = self.encoder.encode_all([block.ids for block in subwords])
         return None if vectors is None else self.heads.seen(list(map(word_means, vectors, subwords)), classes)
 
     def step(
@@ -197,7 +197,7 @@ class Model:
             reading, result = self.heads.resolved(utterances, seen, state.reading, classes, between)
             return ModelState(reading, state.encoder), result
         subwords = joined([part for _, part in block])
-        vectors, encoder = self.encoder.read(subwords.ids, state.encoder)
+        vectors, encoder = self.encoder.encode(subwords.ids, state.encoder)
         words = word_means(vectors, subwords)
         utterances = [utterance for utterance, _ in block]
         reading, result = self.heads.step(utterances, words, state.reading, classes, between)
@@ -218,7 +218,7 @@ class Model:
         by_span: dict[tuple[int, int], SpanVector] = {}
         for block in self.blocks(utterances, None, speaker):
             subwords = joined([part for _, part in block])
-            vectors, state = self.encoder.read(subwords.ids, state)
+            vectors, state = self.encoder.encode(subwords.ids, state)
             words = word_means(vectors, subwords)
             inside = [span for span in spans if place <= span[0] < place + len(words)]
             local = [(first - place, min(last - place, len(words) - 1)) for first, last in inside]

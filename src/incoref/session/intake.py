@@ -59,7 +59,7 @@ def say_words(
     return _with_line_break(state), lines
 
 
-def read(state: SessionState, document: Document) -> Heard:
+def read_document(state: SessionState, document: Document) -> Heard:
     """Add a document with its own sentences, tokens, speakers and times."""
     state = replace(_on_new_line(state), speaker=None)
     start, place = _end(state), 0

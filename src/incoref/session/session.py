@@ -89,7 +89,7 @@ class Session:
         """Resolve a document with its own sentences, tokens, speakers and times; its entities are ignored."""
         if not isinstance(document, Document):
             raise IncorefError(f"read() takes a Document, not {type(document).__name__}; say() and feed() take text")
-        return self._utter(lambda state: intake.read(state, document))
+        return self._utter(lambda state: intake.read_document(state, document))
 
     def feed(self, piece: str, speaker: str | None = None, *, provisional: bool = False) -> list[Update]:
         """Add a piece of running text, cut anywhere; returns updates for sentences that have certainly ended.
@@ -132,7 +132,7 @@ class Session:
     def reading(self, text: str | Document | Iterable[str | Message]) -> Wanted[None]:
         """Read a whole text as a coroutine that requests batched computations: see ``reading_together``."""
         if isinstance(text, Document):
-            state, lines = intake.read(self._state, text)
+            state, lines = intake.read_document(self._state, text)
             state, _ = yield from advancing(self._model, self.options, state, lines, close=True)
             self._take(state)
             return

@@ -97,7 +97,7 @@ class Gap(NamedTuple):
     def breaks_line(self) -> bool:
         return _LINE_BREAK.search(self.text, self.start, self.end) is not None
 
-    def read(self, pattern: re.Pattern[str], at: int) -> str:
+    def matched(self, pattern: re.Pattern[str], at: int) -> str:
         """What the pattern matches there, if nothing that arrives later can change it."""
         match = pattern.match(self.text, at)
         assert match is not None
@@ -167,7 +167,7 @@ def _undecorated(gap: Gap) -> str:
 def _after_stop(gap: Gap, base: str, stop: str, *, closed: bool) -> Verdict:
     if stop[-1] in _FOREIGN_STOPS:
         return Verdict.END
-    if _DECORATION_START.match(gap.text, gap.end) and _DECORATION.fullmatch(gap.read(_STRETCH, gap.end)):
+    if _DECORATION_START.match(gap.text, gap.end) and _DECORATION.fullmatch(gap.matched(_STRETCH, gap.end)):
         return Verdict.GO_ON
     head = _head(gap)
     following = gap.text[head : head + 1]
@@ -198,23 +198,23 @@ def _after_full_stop(gap: Gap, base: str, head: int, *, closed: bool) -> Verdict
         return abbreviated
     if following.isdigit():
         return abbreviated if initials or lower in REFERENCES or lower in ENDINGS else Verdict.END
-    if following.islower() and gap.read(_LETTERS, head).islower():
+    if following.islower() and gap.matched(_LETTERS, head).islower():
         plain = len(word) > 2 and lower not in REFERENCES and lower not in ENDINGS and not initials
         starts = "(" in gap.text[gap.end : head] or _is_lower_case(gap) or _ends_short_line(gap)
         if plain and starts and not closed:
             return Verdict.END
         return abbreviated if len(word) <= LONGEST_ABBREVIATION and not word[-1:].isdigit() else Verdict.GO_ON
     may_go_on = (initials or lower in ENDINGS) and lower not in ("etc", "al")
-    if may_go_on and gap.read(_LETTERS, head).lower() not in OPENINGS and not _ends_short_line(gap):
+    if may_go_on and gap.matched(_LETTERS, head).lower() not in OPENINGS and not _ends_short_line(gap):
         return abbreviated
     return Verdict.END
 
 
 def _head(gap: Gap) -> int:
     """Where the first character after the gap is that is no quote, bracket or dash."""
-    openers = gap.read(_OPENERS, gap.end)
+    openers = gap.matched(_OPENERS, gap.end)
     at = gap.end + len(openers)
-    return at + len(gap.read(_SOME_BLANKS, at)) if openers in _DASHES else at
+    return at + len(gap.matched(_SOME_BLANKS, at)) if openers in _DASHES else at
 
 
 def _is_lower_case(gap: Gap) -> bool:
@@ -236,13 +236,13 @@ def _is_attribution(gap: Gap) -> bool:
     """Whether "I asked", "Betty asked" or "Mr. Brown asked" follows."""
     at = gap.end
     for _ in range(3):
-        stretch = gap.read(_STRETCH, at)
+        stretch = gap.matched(_STRETCH, at)
         if stretch.rstrip(".,:;").lower() in SPEECH:
             return True
         if not stretch[:1].isupper() or stretch[-1] in ",!?":
             return False
         at += len(stretch)
-        at += len(gap.read(_SOME_BLANKS, at))
+        at += len(gap.matched(_SOME_BLANKS, at))
     return False
 
 
@@ -252,7 +252,7 @@ def _breaks_off(gap: Gap) -> bool:
         return False
     if not gap.text[gap.end].isupper():
         return False
-    return gap.read(_LETTERS, gap.end).lower() in RESTARTS
+    return gap.matched(_LETTERS, gap.end).lower() in RESTARTS
 
 
 def _is_caption(gap: Gap) -> bool:
@@ -270,7 +270,7 @@ def _is_caption(gap: Gap) -> bool:
 def _is_wrapped(gap: Gap) -> bool:
     """Whether the line break stands for a space: the next word may not have fitted on the line."""
     length = column_at(gap.text, gap.sentence, gap.start, gap.column)
-    return length <= LONGEST_WRAPPED and length + 1 + len(gap.read(_STRETCH, gap.end)) > NARROWEST_PAGE
+    return length <= LONGEST_WRAPPED and length + 1 + len(gap.matched(_STRETCH, gap.end)) > NARROWEST_PAGE
 
 
 def _ends_short_line(gap: Gap) -> bool:
@@ -279,7 +279,7 @@ def _ends_short_line(gap: Gap) -> bool:
 
 def _after_line(gap: Gap) -> Verdict:
     """After a line without a full stop: was it wrapped, or is it a heading, an item, an utterance?"""
-    last, following = gap.text[gap.stretch : gap.start], gap.read(_STRETCH, gap.end)
+    last, following = gap.text[gap.stretch : gap.start], gap.matched(_STRETCH, gap.end)
     numbered = _NUMBERED.fullmatch(following) is not None
     if _BULLET.fullmatch(following) or (numbered and _NUMBERED.match(gap.text, gap.sentence)):
         return Verdict.END

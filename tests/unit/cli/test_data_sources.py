@@ -29,7 +29,7 @@ def test_the_page_names_every_source(name: str) -> None:
 @pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.stem)
 def test_every_path_in_configs_has_a_known_source(config: Path) -> None:
     """So that whoever has a fresh clone learns where to get it."""
-    configuration = Configuration.read(config)
+    configuration = Configuration.load(config)
     paths = [configuration.encoder.path, *(corpus.path for corpus in (*configuration.train, *configuration.dev))]
     assert all(where_from(path) for path in paths)
 
@@ -63,7 +63,7 @@ def test_what_is_there_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     write_streaming_run(tmp_path)
     monkeypatch.chdir(tmp_path)
     [config] = tmp_path.glob("*.toml")
-    check_paths(Configuration.read(config), config)
+    check_paths(Configuration.load(config), config)
 
 
 def test_evaluating_on_a_missing_corpus_says_where_it_comes_from(

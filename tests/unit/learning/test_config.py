@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def read(tmp_path: Path, text: str, *settings: str) -> Configuration:
     path = tmp_path / "config.toml"
     path.write_text(text, encoding="utf-8")
-    return Configuration.read(path, settings)
+    return Configuration.load(path, settings)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_faults_are_named(tmp_path: Path, text: str, fault: str) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(IncorefError, match="no such configuration file"):
-        Configuration.read(tmp_path / "none.toml")
+        Configuration.load(tmp_path / "none.toml")
 
 
 def test_settings_change_single_values(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ PAPER_CONFIGS = ("paper-sent-inc", "paper-part-inc", "k-sentence")
 
 @pytest.mark.parametrize("name", [*STREAMING_CONFIGS, *PAPER_CONFIGS])
 def test_the_configurations_of_the_project_are_valid(name: str) -> None:
-    config = Configuration.read(ROOT / "configs" / f"{name}.toml")
+    config = Configuration.load(ROOT / "configs" / f"{name}.toml")
     assert config.kind == ("streaming" if name in STREAMING_CONFIGS else "paper")
 
 
@@ -110,9 +110,9 @@ def test_every_setting_is_described() -> None:
 
 def test_ablations_change_the_reduced_recipe() -> None:
     variants = read_variants(ROOT / "configs" / "ablations-en.toml")
-    whole = Configuration.read(ROOT / "configs" / "reduced-en.toml")
+    whole = Configuration.load(ROOT / "configs" / "reduced-en.toml")
     changed = {
-        name: Configuration.read(ROOT / "configs" / "reduced-en.toml", some) for name, some in variants.items()
+        name: Configuration.load(ROOT / "configs" / "reduced-en.toml", some) for name, some in variants.items()
     }
     assert all(config != whole for config in changed.values())
     assert changed["without singletons"].train[0].singletons_from is None

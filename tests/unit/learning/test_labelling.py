@@ -152,7 +152,7 @@ def test_the_model_itself_has_nothing_to_learn_from_its_labels(tiny: TinyModels,
     """The gradient vanishes where the probabilities are the model's own; single right answers leave one."""
     import torch
 
-    from incoref.learning.data.examples import Annotation, Example, annotate, read
+    from incoref.learning.data.examples import Annotation, Example, annotate, tokenise
     from incoref.learning.nets.streaming import action_weights
 
     network, running = tiny.stateless_torch.eval(), tiny.stateless["fp32"]
@@ -167,14 +167,14 @@ def test_the_model_itself_has_nothing_to_learn_from_its_labels(tiny: TinyModels,
 
     for source in sources.sources([CorpusConfig(path=labelled)]):
         [annotated] = source.annotated
-        reading = read(annotated.document, running.tokenizer, running.config.window)
+        reading = tokenise(annotated.document, running.tokenizer, running.config.window)
         soft = annotate(annotated.document, reading, "ontonotes", {}, decisions=annotated.decisions)
         hard = annotate(annotated.document, reading, "ontonotes", {})
         assert soft.derivation.spans == hard.derivation.spans
         assert soft.entity_of.tolist() == hard.entity_of.tolist()
         assert gradient(soft) < gradient(hard) / 20
         cut = annotated.between(2, 5)
-        reading = read(cut.document, running.tokenizer, running.config.window)
+        reading = tokenise(cut.document, running.tokenizer, running.config.window)
         part = annotate(cut.document, reading, "ontonotes", {}, decisions=cut.decisions)
         assert part.soft is not None and soft.soft is not None
         with torch.no_grad():
@@ -191,7 +191,7 @@ def test_a_model_learns_from_labels(labelled: Path, tmp_path: Path) -> None:
     from tiny_training import write_streaming_run
 
     path = write_streaming_run(tmp_path / "run")
-    config = Configuration.read(path)
+    config = Configuration.load(path)
     [encoder, corpus] = [config.encoder.path, config.dev[0].path]
     config = replace_paths(config, tmp_path / "run", encoder, corpus)
     config = config.model_copy(

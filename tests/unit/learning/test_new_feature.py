@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from incoref import Resolver
-from incoref.learning.data.examples import annotate, read
+from incoref.learning.data.examples import annotate, tokenise
 from incoref.learning.export.export import export
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
 from incoref.learning.train.checkpoints import load_model, save_model
@@ -38,7 +38,7 @@ def test_it_is_trained_exported_run_saved_and_restored(tiny: TinyModels, toy: Lo
     take_over(model, earlier_model(tiny.checkpoint), tiny.checkpoint)  # a model that never heard of it
 
     text = random_document(12, seed=2)
-    reading = read(text, SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(text, SubwordTokenizer(tokenizer()), SIZES)
     annotation = annotate(text, reading, NAMES.schemes[0], {})
     assert set(annotation.gold.pair_classes[-1].tolist()) == {0, 1}
     table = model.clusterer.pair_features.tables["long_word"].weight

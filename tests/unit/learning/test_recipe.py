@@ -54,7 +54,7 @@ def made(recipe: str = RECIPE) -> list[str]:
     """The steps that making the recipe had to do."""
     Path("recipe.toml").write_text(recipe, encoding="utf-8")
     done: list[Step] = []
-    Cook(Recipe.read(Path("recipe.toml")), Path("out")).make(done.append)
+    Cook(Recipe.load(Path("recipe.toml")), Path("out")).make(done.append)
     return [step.title for step in done]
 
 
@@ -63,15 +63,15 @@ def test_steps_are_done_once_and_again_when_something_before_them_changes(folder
     assert made() == []
     assert json.loads(Path("out/model/config.json").read_text(encoding="utf-8"))["name"] == "tiny-1"
     assert made(RECIPE.replace('"tiny-1"', '"tiny-2"')) == TITLES[2:]
-    evaluation = Recipe.read(Path("recipe.toml")).steps[-1].evaluate
+    evaluation = Recipe.load(Path("recipe.toml")).steps[-1].evaluate
     assert evaluation is not None
-    scores = Cook(Recipe.read(Path("recipe.toml")), Path("out")).scores(evaluation)
+    scores = Cook(Recipe.load(Path("recipe.toml")), Path("out")).scores(evaluation)
     assert 0 <= scores["dev"]["conll_f1"] <= 100 and 0 <= scores["dev"]["mentions"]["f1"] <= 100
 
 
 def test_a_recipe_that_was_stopped_goes_on(folder: Path) -> None:
     steps: list[Report] = []
-    cook = Cook(Recipe.read(Path("recipe.toml")), Path("out"))
+    cook = Cook(Recipe.load(Path("recipe.toml")), Path("out"))
     with pytest.raises(Stopped):
         cook.make(report=steps.append, stop=lambda: len(steps) > 1)
     before = [report.step for report in steps if isinstance(report, StepReport)]
@@ -98,7 +98,7 @@ def test_a_recipe_that_was_stopped_goes_on(folder: Path) -> None:
 def test_faults_are_named(folder: Path, before: str, after: str, fault: str) -> None:
     Path("recipe.toml").write_text(RECIPE.replace(before, after), encoding="utf-8")
     with pytest.raises(IncorefError, match=fault):
-        Recipe.read(Path("recipe.toml"))
+        Recipe.load(Path("recipe.toml"))
 
 
 def test_a_changed_run_that_has_begun_is_not_overwritten(folder: Path) -> None:
@@ -108,5 +108,5 @@ def test_a_changed_run_that_has_begun_is_not_overwritten(folder: Path) -> None:
 
 
 def test_the_shipped_recipe_is_in_order() -> None:
-    recipe = Recipe.read(Path(__file__).parents[3] / "recipes" / "en.toml")
+    recipe = Recipe.load(Path(__file__).parents[3] / "recipes" / "en.toml")
     assert [step.title for step in recipe.steps][-2:] == ["export model", "evaluate model"]

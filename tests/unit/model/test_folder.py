@@ -24,7 +24,7 @@ def folder(tiny: TinyModels, tmp_path: Path) -> Path:
 def test_a_configuration_survives_its_file(tmp_path: Path) -> None:
     config = ModelConfig("tiny", NAMES, "kv_cache", SIZES, Temperatures(1.5, 0.75), 4, "a description")
     (tmp_path / "config.json").write_text(json.dumps(config.to_json()), encoding="utf-8")
-    assert ModelConfig.read(tmp_path / "config.json") == config
+    assert ModelConfig.load(tmp_path / "config.json") == config
 
 
 def test_a_folder_loads(tiny: TinyModels) -> None:

@@ -43,13 +43,13 @@ def test_mentions_are_numbered_through_the_text(heads: Heads) -> None:
 def test_quotations_are_found_once_per_sentence(heads: Heads, monkeypatch: pytest.MonkeyPatch) -> None:
     block = [Utterance(("“", "I", "met", "Anna", ",", "”", "he", "said")), *random_utterances(4, seed=4)]
     calls: list[tuple[str, ...]] = []
-    find = QuotationState.read
+    find = QuotationState.scan
 
     def counted(state: QuotationState, words: tuple[str, ...]) -> tuple[list[Quoted], QuotationState]:
         calls.append(words)
         return find(state, words)
 
-    monkeypatch.setattr(QuotationState, "read", counted)
+    monkeypatch.setattr(QuotationState, "scan", counted)
     state, mentions = step(heads, block, heads.start())
     assert mentions
     assert state.quotations.latest.number == 1

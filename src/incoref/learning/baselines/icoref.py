@@ -137,7 +137,7 @@ class ICoref(nn.Module):
         self.pair_score = PairScore(size, 4 * feature, hidden, dropout)
         self.interpolation = FeedForward(2 * size, _INTERPOLATION_HIDDEN, dropout)
 
-    def read(
+    def read_segment(
         self, pieces: Tensor, document: Pieces, start: int, memory: Memory, guidance: Guidance | None = None
     ) -> Segment:
         """One segment, whose pieces from ``start`` on have the vectors (n, vector)."""
@@ -271,7 +271,9 @@ class ICoref(nn.Module):
         """All segments of a document, one after the other; with ``detach``, no gradient goes from one to another."""
         memory = Memory()
         for (start, _), window in zip(document.segment_bounds(), document.windows, strict=True):
-            segment = self.read(encode([window]), document, start, memory.detached() if detach else memory, guidance)
+            segment = self.read_segment(
+                encode([window]), document, start, memory.detached() if detach else memory, guidance
+            )
             memory = segment.memory
             yield segment
 

@@ -86,7 +86,7 @@ class Baseline(nn.Module):
         self.system = new_system(config, encoder.sizes, (tokenizer.start, tokenizer.separator))
         self.recompute = self.bf16 = False
 
-    def read(self, document: Document) -> Pieces:
+    def pieces_of(self, document: Document) -> Pieces:
         """A document without its annotation."""
         # s2e has no speaker feature: names are part of the text.
         text = read_text(document, self.tokenizer, names=isinstance(self.config, S2EConfig))
@@ -97,7 +97,7 @@ class Baseline(nn.Module):
 
     def read_annotated(self, document: Document) -> tuple[Pieces, Counter[str]]:
         """A document with its annotation, and the mentions that are dropped, by reason."""
-        return with_gold(self.read(document), document)
+        return with_gold(self.pieces_of(document), document)
 
     def training_losses(self, document: Pieces, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
         return self._system.training_losses(self._encode, document, rng)
@@ -105,7 +105,7 @@ class Baseline(nn.Module):
     @torch.inference_mode()
     def predict(self, document: Document) -> Prediction:
         """The clusters of a document as half-open ranges of words."""
-        pieces = self.read(document)
+        pieces = self.pieces_of(document)
         prediction = self._system.predict(self._encode, pieces)
         return Prediction(word_clusters(pieces, prediction.clusters), prediction.spans, prediction.comparisons)
 

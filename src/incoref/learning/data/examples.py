@@ -114,7 +114,7 @@ class Example:
     annotations: tuple[Annotation, ...]
 
 
-def read(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k: int = 1) -> Reading:
+def tokenise(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k: int = 1) -> Reading:
     """Cut a document into blocks of k sentences and lay them into windows."""
     grouped = blocks_of(utterances_of(document), tokenizer, sizes.longest_block, k)
     blocks = [joined([subwords for _, subwords in group]) for group in grouped]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from scipy.optimize import minimize_scalar
 
-from incoref.learning.data.examples import Annotation, annotate, read
+from incoref.learning.data.examples import Annotation, annotate, tokenise
 from incoref.learning.nets.clusterer import choices
 from incoref.learning.nets.layers import beside
 from incoref.learning.nets.streaming import Scores, StreamingModel
@@ -76,7 +76,7 @@ def calibrate(
     model.eval()
     for documents, scheme in corpora:
         for document in documents:
-            reading = read(document, tokenizer, sizes)
+            reading = tokenise(document, tokenizer, sizes)
             annotation = annotate(document, reading, scheme, {})
             with torch.inference_mode():
                 vectors = model.word_vectors(reading)

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from incoref.learning.data.examples import read
+from incoref.learning.data.examples import tokenise
 from incoref.learning.nets.encoder import BlockCausalEncoder
 from incoref.learning.nets.streaming import StreamingModel
 from incoref.learning.onnx.graph import Range
@@ -62,7 +62,7 @@ def input_ranges(
     try:
         with torch.inference_mode():
             for document in documents:
-                model.word_vectors(read(document, tokenizer, sizes))
+                model.word_vectors(tokenise(document, tokenizer, sizes))
     finally:
         for hook in hooks:
             hook.remove()

@@ -38,7 +38,7 @@ from incoref.model.transitions import EFFECTS, Action, Span, State
 class Reader(Protocol):
     """An encoder that reads a document piece by piece."""
 
-    def read(self, ids: Tensor, cache: int) -> Tensor:
+    def encode(self, ids: Tensor, cache: int) -> Tensor:
         """Vectors of the next piece, (n, d_model), which sees at most ``cache`` of the tokens before it."""
         ...
 
@@ -50,7 +50,7 @@ class Recurrence:
         self._encoder = encoder
         self._memory: Sequence[Tensor] | None = None
 
-    def read(self, ids: Tensor, cache: int) -> Tensor:
+    def encode(self, ids: Tensor, cache: int) -> Tensor:
         memory = None if self._memory is None or not cache else [layer[-cache:] for layer in self._memory]
         output = self._encoder(ids[None], mems=memory, use_mems=True)
         self._memory = output.mems
@@ -189,7 +189,7 @@ class StepByStep:
         pieces = []
         for piece in batch.pieces:
             ids = torch.tensor(self._document.ids_of(piece.first, piece.end), device=device)
-            pieces.append(self._reader.read(ids, piece.cache))
+            pieces.append(self._reader.encode(ids, piece.cache))
         return torch.cat(pieces)[self._document.buffer_of(batch)]
 
     def _read_stretch(self, vectors: Tensor, speakers: Sequence[int]) -> None:

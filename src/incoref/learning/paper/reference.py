@@ -220,5 +220,5 @@ def _outputs(model: PaperModel, document: PaperDocument) -> dict[str, dict[str, 
 def _vectors(model: PaperModel, document: PaperDocument, reader: Reader) -> dict[str, Tensor]:
     """All encoder vectors of a document, read piece by piece."""
     pieces = [piece for batch in plan(document.lengths, model.config) for piece in batch.pieces]
-    read = [reader.read(torch.tensor(document.ids_of(piece.first, piece.end)), piece.cache) for piece in pieces]
+    read = [reader.encode(torch.tensor(document.ids_of(piece.first, piece.end)), piece.cache) for piece in pieces]
     return {"vectors": torch.cat(read)}

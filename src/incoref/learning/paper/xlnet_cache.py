@@ -172,7 +172,7 @@ class CachedReader:
         self._encoder = encoder if isinstance(encoder, CachedXLNet) else CachedXLNet(encoder)
         self._cache = self._encoder.empty_cache()
 
-    def read(self, ids: Tensor, cache: int) -> Tensor:
+    def encode(self, ids: Tensor, cache: int) -> Tensor:
         """Vectors of the next piece, (n, d_model), which sees at most ``cache`` of the tokens before it."""
         vectors, self._cache = self._encoder.encode(ids, self._cache.last(cache))
         return vectors

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
-from incoref.learning.data.examples import read
+from incoref.learning.data.examples import tokenise
 from incoref.learning.nets.streaming import StreamingModel
 from incoref.model.subwords import SubwordTokenizer
 from incoref.model.windows import WindowSizes
@@ -34,7 +34,7 @@ def predict(
     model.eval()
     try:
         for document in documents:
-            reading = read(document, tokenizer, sizes, k)
+            reading = tokenise(document, tokenizer, sizes, k)
             with torch.inference_mode():
                 vectors = model.word_vectors(reading).cpu().numpy()
             state = heads.start()

@@ -15,7 +15,7 @@ from torch import nn
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration, CorpusConfig
 from incoref.learning.data import sources
-from incoref.learning.data.examples import Annotation, Example, annotate, read, without_capitals, without_words
+from incoref.learning.data.examples import Annotation, Example, annotate, tokenise, without_capitals, without_words
 from incoref.learning.data.renaming import Names
 from incoref.learning.nets.on_policy import OwnDecisions
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel, action_weights
@@ -101,7 +101,7 @@ class StreamingTraining:
         documents = [annotated.document for annotated in stretch]
         if renamed:
             documents = self._people.renamed(documents, rng, swapped)
-        reading = read(documents[0], self._tokenizer, self._sizes, k)
+        reading = tokenise(documents[0], self._tokenizer, self._sizes, k)
         example = Example(
             id=documents[0].id,
             genre=documents[0].genre,

@@ -85,7 +85,7 @@ def earlier_model(where: Path) -> EarlierModel:
     """The model of a run's ``best`` or of a model folder; ``en`` is the shipped one."""
     folder = _or_installed(where)
     if (folder / _GRAPH).is_file():
-        names = ModelConfig.read(folder / "config.json").names
+        names = ModelConfig.load(folder / "config.json").names
         stored, layout = read_heads(folder / "head.safetensors")
         heads = {name: torch.from_numpy(value).float() for name, value in stored.items()}
         encoder, *_ = _encoder(folder / _GRAPH)

@@ -40,11 +40,11 @@ class Encoder(Protocol):
         """The state before anything was read."""
         ...
 
-    def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
+    def encode(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it."""
         ...
 
-    def read_all(self, blocks: Sequence[Ints]) -> list[Floats] | None:
+    def encode_all(self, blocks: Sequence[Ints]) -> list[Floats] | None:
         """The vectors of many blocks, where they don't depend on what was read before; else None."""
         ...
 

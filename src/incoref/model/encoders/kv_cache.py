@@ -142,7 +142,7 @@ class KVCacheEncoder:
     def start(self) -> EncoderState:
         return EncoderState()
 
-    def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
+    def encode(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it."""
         self.sizes.check(len(block))
         lengths = [len(b) for b in state.blocks]
@@ -155,7 +155,7 @@ class KVCacheEncoder:
         vectors = cache.run([block], state.used)
         return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
 
-    def read_all(self, blocks: Sequence[Ints]) -> None:
+    def encode_all(self, blocks: Sequence[Ints]) -> None:
         """Nothing: what a block is depends on those before it."""
 
     def packed(self, state: EncoderState) -> EncoderState:
@@ -180,7 +180,7 @@ class KVCacheEncoder:
             return self.start()
         state = self._open(tuple(blocks[: opened - 1]), blocks[opened - 1])[1]
         for block in blocks[opened:]:
-            state = self.read(block, state)[1]
+            state = self.encode(block, state)[1]
         return state
 
     def _open(self, context: tuple[Ints, ...], block: Ints) -> tuple[Floats, EncoderState]:

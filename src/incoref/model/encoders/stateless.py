@@ -38,12 +38,12 @@ class StatelessEncoder:
     def start(self) -> EncoderState:
         return EncoderState()
 
-    def read(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
+    def encode(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
         """Vectors of a block's sub-words, (n, width), and the state after it, which is the same."""
         self.sizes.check(len(block))
         return self._batcher(block, _line(len(block)), len(block)), state
 
-    def read_all(self, blocks: Sequence[Ints]) -> list[Floats]:
+    def encode_all(self, blocks: Sequence[Ints]) -> list[Floats]:
         """The vectors of many blocks, those of like length in one call."""
         for block in blocks:
             self.sizes.check(len(block))

@@ -47,10 +47,10 @@ class QuotationState:
     sentences: int = 0
     """How many have been read since the latest mark."""
 
-    def read(self, words: Sequence[str]) -> tuple[list[Quoted], QuotationState]:
+    def scan(self, words: Sequence[str]) -> tuple[list[Quoted], QuotationState]:
         """Where each word of the next sentence stands, and the state after it."""
         if self.mark and self.sentences >= (_LONGEST_SINGLE if self.mark in _APOSTROPHES else _LONGEST):
-            return self.ended().read(words)
+            return self.ended().scan(words)
         latest, mark, apart, sentences = self.latest, self.mark, self.apart, self.sentences + 1
         if _MARKS.isdisjoint(words):
             return [latest] * len(words), QuotationState(latest, mark, apart or not mark, sentences)
@@ -110,6 +110,6 @@ def quotations(
     for words, said_by in sentences:
         if said_by != speaker:
             state, speaker = state.ended(), said_by
-        places, state = state.read(words)
+        places, state = state.scan(words)
         by_sentence.append(places)
     return by_sentence, state

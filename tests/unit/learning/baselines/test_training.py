@@ -28,7 +28,7 @@ def run_folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
 
 
 def trainer(out: str, *settings: str) -> Trainer:
-    return Trainer(Configuration.read(Path("config.toml"), settings), Path(out))
+    return Trainer(Configuration.load(Path("config.toml"), settings), Path(out))
 
 
 def test_it_learns_and_finds_what_it_has_learned(run_folder: Path) -> None:
@@ -90,7 +90,7 @@ def test_settings_of_other_kinds_are_refused(tmp_path: Path) -> None:
         ("c2f.hiden=3", "hiden"),
     ):
         with pytest.raises(IncorefError, match=fault):
-            Configuration.read(tmp_path / "config.toml", [setting])
+            Configuration.load(tmp_path / "config.toml", [setting])
 
 
 def test_a_folder_that_is_no_baseline_is_named(tmp_path: Path) -> None:

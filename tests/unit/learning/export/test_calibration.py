@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from incoref.learning.data.examples import annotate, mention_facts, read
+from incoref.learning.data.examples import annotate, mention_facts, tokenise
 from incoref.learning.export.calibration import Choices, calibrate, expected_error, fit, link_choices, loss
 from incoref.model.features import pair_priors
 from incoref.model.subwords import Utterance
@@ -65,7 +65,7 @@ def test_links_are_scored_as_at_run_time(tiny: TinyModels) -> None:
         spans_of_entities[2].append((start + 2, start + 4))
         spans_of_entities[1 - turn].append((start + 6, start + 6))
     text = document([Utterance(tuple(words), SPEAKERS[1 + n % 2]) for n in range(6)], spans_of_entities)
-    reading = read(text, tiny.tokenizer, SIZES)
+    reading = tokenise(text, tiny.tokenizer, SIZES)
     annotation = annotate(text, reading, "ontonotes", {})
     gold, genre = annotation.gold, tiny.torch.names.genres.index("news")
     assert pair_priors(gold.pair_classes).any()

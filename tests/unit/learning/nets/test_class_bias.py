@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from incoref.errors import IncorefError
-from incoref.learning.data.examples import annotate, read
+from incoref.learning.data.examples import annotate, tokenise
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
 from incoref.learning.train.warm_start import EarlierModel, take_over
 from incoref.model.features import REGISTRY
@@ -23,7 +23,7 @@ TEXT = random_document(10, seed=5)
 def test_biases_are_added_to_every_pair() -> None:
     model = random_model()
     assert model.clusterer.class_bias is not None
-    reading = read(TEXT, SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(TEXT, SubwordTokenizer(tokenizer()), SIZES)
     annotation = annotate(TEXT, reading, NAMES.schemes[0], {})
     with torch.no_grad():
         vectors = model.word_vectors(reading)
@@ -42,7 +42,7 @@ def test_a_model_can_do_without_a_feature() -> None:
     take_over(model, earlier, Path("earlier"))
     assert not [name for name in model.state_dict() if "speaker" in name]
     assert model.heads().clusters.features == tuple(name for name in REGISTRY if name != "speaker")
-    reading = read(TEXT, SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(TEXT, SubwordTokenizer(tokenizer()), SIZES)
     annotation = annotate(TEXT, reading, NAMES.schemes[0], {})
     hidden = with_all.clusterer.hidden.linear.weight
     size, at = HEADS.feature, list(REGISTRY).index("speaker")

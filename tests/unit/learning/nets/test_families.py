@@ -91,7 +91,7 @@ def test_the_graph_gives_the_vectors_of_training(folder: Path, tmp_path: Path, k
     blocks = [torch.randint(3, 50, (length,)) for length in (5, 100, 5, 40)]
     state = running.start()
     for number, block in enumerate(blocks):
-        found, state = running.read(block.numpy(), state)
+        found, state = running.encode(block.numpy(), state)
         window = blocks[: number + 1] if kind == "kv_cache" else [block]
         ids = torch.cat([torch.tensor([START]), *window])
         numbers = np.repeat([-1, *range(len(window))], [1, *map(len, window)])
@@ -109,7 +109,7 @@ def test_an_mpnet_trains_exports_runs_and_trains_on(
     config = MPNetConfig(**{**SMALL, "vocab_size": vocabulary}, max_position_embeddings=50)
     MPNetModel(config, add_pooling_layer=False).save_pretrained(tmp_path / "encoder")
     monkeypatch.chdir(tmp_path)
-    Trainer(Configuration.read(path, [f"encoder.cache={cache}"]), tmp_path / "run").run()
+    Trainer(Configuration.load(path, [f"encoder.cache={cache}"]), tmp_path / "run").run()
     export([tmp_path / "run" / "best"], tmp_path / "model", name="mpnet")
     model = Model.load(tmp_path / "model")
     assert model.config.encoder == ("kv_cache" if cache == "true" else "stateless")

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incoref.learning.data.examples import NOT_ANNOTATED, Clustering, Ints, annotate, numbered, read
+from incoref.learning.data.examples import NOT_ANNOTATED, Clustering, Ints, annotate, numbered, tokenise
 from incoref.learning.data.pairs import pairs_of
 from incoref.learning.nets.clusterer import clustering_loss
 from incoref.learning.nets.on_policy import (
@@ -77,7 +77,7 @@ def test_on_gold_clusters_the_loss_is_the_usual_one(gold: Ints, seed: int) -> No
 @pytest.mark.parametrize("seed", range(3))
 def test_own_mentions_and_clusters_are_those_of_prediction(tiny: TinyModels, seed: int) -> None:
     document = random_document(12, seed)
-    reading = read(document, tiny.tokenizer, SIZES)
+    reading = tokenise(document, tiny.tokenizer, SIZES)
     annotation = annotate(document, reading, "ontonotes", {"person": 0})
     heads = tiny.torch.heads()
     with torch.inference_mode():
@@ -95,7 +95,7 @@ def test_own_mentions_and_clusters_are_those_of_prediction(tiny: TinyModels, see
 @pytest.mark.parametrize("seed", range(3))
 def test_own_mentions_in_gold_clusters(tiny: TinyModels, seed: int) -> None:
     document = random_document(12, seed)
-    reading = read(document, tiny.tokenizer, SIZES)
+    reading = tokenise(document, tiny.tokenizer, SIZES)
     annotation = annotate(document, reading, "ontonotes", {"person": 0})
     heads = tiny.torch.heads()
     with torch.inference_mode():
@@ -148,7 +148,7 @@ def test_a_name_that_comes_after_the_pronoun_counts_if_its_entity_is_known_befor
 
 def test_partial_annotations_are_completed_by_the_models_own_mentions(tiny: TinyModels) -> None:
     document = random_document(12, 1)
-    reading = read(document, tiny.tokenizer, SIZES)
+    reading = tokenise(document, tiny.tokenizer, SIZES)
     whole = annotate(document, reading, "ontonotes", {"person": 0})
     partial = annotate(document, reading, "ontonotes", {"person": 0}, partial=True)
     with torch.inference_mode():

@@ -51,7 +51,7 @@ def test_one_pass_equals_the_recurrence_in_values_and_gradients(
 ) -> None:
     recompute = recomputed_at_once is not None
     recurrence, ids = Recurrence(model), tokens(pieces)
-    expected = torch.cat([recurrence.read(some, cache) for some, (_, cache) in zip(ids, pieces, strict=True)])
+    expected = torch.cat([recurrence.encode(some, cache) for some, (_, cache) in zip(ids, pieces, strict=True)])
     wanted = gradients(model, expected)
     memory: Memory | None = None
     found, cached = [], 0
@@ -77,7 +77,7 @@ def test_cached_keys_and_values_equal_the_recurrence(model: XLNetModel, pieces: 
     plain, cached = Recurrence(model), CachedReader(model)
     with torch.no_grad():
         for ids, (_, cache) in zip(tokens(pieces), pieces, strict=True):
-            torch.testing.assert_close(cached.read(ids, cache), plain.read(ids, cache))
+            torch.testing.assert_close(cached.encode(ids, cache), plain.encode(ids, cache))
 
 
 def test_single_precision_equals_the_recurrence_to_a_ten_thousandth() -> None:
@@ -87,7 +87,7 @@ def test_single_precision_equals_the_recurrence_to_a_ten_thousandth() -> None:
     with torch.no_grad():
         for length in (30, 5, 60, 1, 22):
             ids = torch.randint(VOCABULARY, (length,))
-            torch.testing.assert_close(cached.read(ids, 48), plain.read(ids, 48), atol=1e-4, rtol=0)
+            torch.testing.assert_close(cached.encode(ids, 48), plain.encode(ids, 48), atol=1e-4, rtol=0)
 
 
 def test_a_cache_can_be_continued_twice(model: XLNetModel) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from incoref.learning.data.examples import Example, annotate, read
+from incoref.learning.data.examples import Example, annotate, tokenise
 from incoref.learning.paper.config import Mode, Setting
 from incoref.learning.paper.model import Limits
 from paper_models import random_document as paper_document
@@ -35,7 +35,7 @@ class OneDevice(TorchDispatchMode):
 @pytest.mark.parametrize("recompute", [False, True])
 def test_the_default_model(tiny: TinyModels, recompute: bool) -> None:
     text = random_document(9)
-    reading = read(text, tiny.tokenizer, SIZES)
+    reading = tokenise(text, tiny.tokenizer, SIZES)
     example = Example("text", None, reading, (annotate(text, reading, "ontonotes", {"person": 0}),))
     model = random_model().train().to("meta")
     model.recompute = recompute

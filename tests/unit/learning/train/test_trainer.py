@@ -61,7 +61,7 @@ def _entered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configured(*settings: str) -> Configuration:
-    return Configuration.read(Path("config.toml"), settings)
+    return Configuration.load(Path("config.toml"), settings)
 
 
 def train(out: str, *settings: str, resume: bool = False, stop_after: int | None = None) -> list[Report]:

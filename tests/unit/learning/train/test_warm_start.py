@@ -10,7 +10,7 @@ import pytest
 import torch
 from onnx import numpy_helper
 
-from incoref.learning.data.examples import annotate, read
+from incoref.learning.data.examples import annotate, tokenise
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
 from incoref.learning.onnx.attention import kv_cache_graph
 from incoref.learning.train.warm_start import EarlierModel, earlier_model, encoder_folder, first_encoder, take_over
@@ -29,7 +29,7 @@ def started(folder: Path, capitals: bool = False) -> StreamingModel:
 
 
 def test_a_model_folder_in_full_precision_gives_the_model_back(tiny: TinyModels) -> None:
-    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(random_document(10, seed=3), SubwordTokenizer(tokenizer()), SIZES)
     model = started(tiny.fp32)
     with torch.no_grad():
         torch.testing.assert_close(model.word_vectors(reading), tiny.torch.word_vectors(reading), rtol=0, atol=1e-5)
@@ -51,7 +51,7 @@ def test_a_rounded_model_exported_again_is_the_same(tiny: TinyModels) -> None:
 
 def test_a_model_that_reads_blocks_alone_gives_the_model_back(tiny: TinyModels) -> None:
     alone = WindowSizes(SIZES.size, SIZES.tail, cache=False)
-    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer(), capitals=True), alone)
+    reading = tokenise(random_document(10, seed=3), SubwordTokenizer(tokenizer(), capitals=True), alone)
     with torch.no_grad():
         expected = tiny.stateless_torch.word_vectors(reading)
         for name, most in (("fp32", 1e-5), ("int8", 0.05)):
@@ -63,7 +63,7 @@ def test_a_model_that_was_not_told_of_capitals_can_learn_of_them(tiny: TinyModel
     model = StreamingModel(first_encoder(tiny.fp32, None, capitals=True), NAMES, HeadSizes(**HEADS.model_dump()))
     take_over(model.eval(), earlier_model(tiny.fp32), tiny.fp32)
     text = random_document(10, seed=3)
-    told, not_told = (read(text, SubwordTokenizer(tokenizer(), capitals), SIZES) for capitals in (True, False))
+    told, not_told = (tokenise(text, SubwordTokenizer(tokenizer(), capitals), SIZES) for capitals in (True, False))
     with torch.no_grad():
         torch.testing.assert_close(
             model.word_vectors(told), tiny.torch.word_vectors(not_told), rtol=0, atol=1e-5, msg="it begins as before"
@@ -94,7 +94,7 @@ def test_features_that_an_earlier_model_did_not_know_change_nothing_at_first() -
     fresh = StreamingModel(random_model(seed=9).encoder, NAMES, HeadSizes(**HEADS.model_dump())).eval()
     take_over(fresh, earlier, Path("earlier"))
     text = random_document(10, seed=3)
-    reading = read(text, SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(text, SubwordTokenizer(tokenizer()), SIZES)
     annotation = annotate(text, reading, NAMES.schemes[0], {})
     with torch.no_grad():
         expected, found = (m.scores(m.word_vectors(reading), annotation, 0).pairs for m in (model, fresh))
@@ -127,7 +127,7 @@ def test_of_a_larger_hidden_layer_the_units_that_weigh_most_are_kept(tiny: TinyM
 
 def test_an_encoder_can_come_from_a_model_folder(tiny: TinyModels) -> None:
     encoder = first_encoder(tiny.fp32, None).eval()
-    reading = read(random_document(10, seed=3), SubwordTokenizer(tokenizer()), SIZES)
+    reading = tokenise(random_document(10, seed=3), SubwordTokenizer(tokenizer()), SIZES)
     model = started(tiny.fp32)
     with torch.no_grad():
         expected = model.word_vectors(reading)

@@ -30,7 +30,7 @@ def read_all(encoder: Encoder, blocks: list[Ints], state: EncoderState | None = 
     state = encoder.start() if state is None else state
     found = []
     for block in blocks:
-        vectors, state = encoder.read(block, state)
+        vectors, state = encoder.encode(block, state)
         found.append(vectors)
     return found
 
@@ -53,8 +53,8 @@ def test_going_on_from_an_old_state_is_as_if_nothing_else_had_happened(encoder: 
     for number, block in enumerate(blocks):
         branch = state
         for _ in range(3):  # others go on from here first, in the same memory
-            _, branch = encoder.read(other, branch)
-        vectors, state = encoder.read(block, state)
+            _, branch = encoder.encode(other, branch)
+        vectors, state = encoder.encode(block, state)
         np.testing.assert_allclose(vectors, expected[number], atol=1e-5)
 
 
@@ -62,13 +62,13 @@ def test_both_branches_go_on_from_where_they_part(encoder: Encoder, blocks: list
     for parting in (1, 3, 8, 13):
         state = encoder.start()
         for block in blocks[:parting]:
-            _, state = encoder.read(block, state)
+            _, state = encoder.encode(block, state)
         left, right = blocks[parting:], list(reversed(blocks[parting:]))
         states = [state, state]
         found: list[list[Floats]] = [[], []]
         for pair in zip(left, right, strict=True):  # in turns
             for side, block in enumerate(pair):
-                vectors, states[side] = encoder.read(block, states[side])
+                vectors, states[side] = encoder.encode(block, states[side])
                 found[side].append(vectors)
         assert_same(found[0], read_all(encoder, blocks[:parting] + left)[parting:])
         assert_same(found[1], read_all(encoder, blocks[:parting] + right)[parting:])
@@ -79,8 +79,8 @@ def test_a_rebuilt_state_goes_on_like_the_one_it_stands_for(encoder: Encoder, bl
     for number, block in enumerate(blocks):
         again = encoder.rebuilt(state.blocks, state.opened)
         assert again.used == state.used
-        vectors, after = encoder.read(block, state)
-        np.testing.assert_allclose(encoder.read(block, again)[0], vectors, atol=1e-5, err_msg=str(number))
+        vectors, after = encoder.encode(block, state)
+        np.testing.assert_allclose(encoder.encode(block, again)[0], vectors, atol=1e-5, err_msg=str(number))
         state = after
 
 
@@ -88,7 +88,7 @@ def test_threads_share_an_encoder(encoder: Encoder, blocks: list[Ints]) -> None:
     expected = read_all(encoder, blocks)
     common = encoder.start()
     for block in blocks[:2]:
-        _, common = encoder.read(block, common)
+        _, common = encoder.encode(block, common)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: read_all(encoder, blocks[2:], common), range(24)))
     for each in found:
@@ -98,7 +98,7 @@ def test_threads_share_an_encoder(encoder: Encoder, blocks: list[Ints]) -> None:
 def test_the_state_is_bounded(encoder: Encoder, blocks: list[Ints]) -> None:
     state = encoder.start()
     for block in blocks * 10:
-        _, state = encoder.read(block, state)
+        _, state = encoder.encode(block, state)
         assert sum(map(len, state.blocks)) < SIZES.size
         assert state.used <= SIZES.size
         assert state.nbytes <= 2 * 2 * 128 * 32 * 4 + SIZES.size * 8  # keys and values of 128 places, and the ids
@@ -106,7 +106,7 @@ def test_the_state_is_bounded(encoder: Encoder, blocks: list[Ints]) -> None:
 
 def test_a_block_that_fits_no_window_is_refused(encoder: Encoder) -> None:
     with pytest.raises(ValueError, match="at most 33 fit"):
-        encoder.read(np.arange(1, 36), encoder.start())
+        encoder.encode(np.arange(1, 36), encoder.start())
 
 
 def test_what_is_no_encoder_is_refused(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def random_blocks(seed: int, lengths: list[int]) -> list[Ints]:
 
 
 def by_itself(encoder: StatelessEncoder, block: Ints) -> Floats:
-    return encoder.read(block, encoder.start())[0]
+    return encoder.encode(block, encoder.start())[0]
 
 
 @pytest.mark.learning
@@ -39,24 +39,24 @@ def by_itself(encoder: StatelessEncoder, block: Ints) -> Floats:
 def test_vectors_are_those_of_training(tiny: TinyModels, k: int) -> None:
     import torch
 
-    from incoref.learning.data.examples import read
+    from incoref.learning.data.examples import tokenise
 
     utterances = random_utterances(40, seed=k)
     model = tiny.stateless["fp32"]
-    reading = read(document(utterances), model.tokenizer, STATELESS, k)
+    reading = tokenise(document(utterances), model.tokenizer, STATELESS, k)
     with torch.inference_mode():
         expected = tiny.stateless_torch.word_vectors(reading).numpy()
     rows = []
     for block in model.blocks(utterances, k):
         subwords = joined([part for _, part in block])
-        rows.append(word_means(model.encoder.read(subwords.ids, model.encoder.start())[0], subwords))
+        rows.append(word_means(model.encoder.encode(subwords.ids, model.encoder.start())[0], subwords))
     np.testing.assert_allclose(np.concatenate(rows), expected, atol=1e-4)
 
 
 def test_int8_is_close(tiny: TinyModels) -> None:
     for block in random_blocks(1, [1, 5, 12, 30]):
         exact, rounded = (
-            model.encoder.read(block, model.encoder.start())[0]
+            model.encoder.encode(block, model.encoder.start())[0]
             for model in (tiny.stateless["fp32"], tiny.stateless["int8"])
         )
         assert np.abs(exact - rounded).mean() < 0.1 * np.abs(exact).mean()
@@ -82,9 +82,9 @@ def test_the_same_bits_for_threads_that_read_at_once(encoder: StatelessEncoder) 
 def test_a_block_does_not_depend_on_what_came_before(tiny: TinyModels) -> None:
     model = tiny.stateless["fp32"]
     first, second = random_blocks(3, [9, 12])
-    _, state = model.encoder.read(first, model.encoder.start())
+    _, state = model.encoder.encode(first, model.encoder.start())
     np.testing.assert_array_equal(
-        model.encoder.read(second, state)[0], model.encoder.read(second, model.encoder.start())[0]
+        model.encoder.encode(second, state)[0], model.encoder.encode(second, model.encoder.start())[0]
     )
     assert state.nbytes == 0
 
