@@ -18,7 +18,7 @@ from incoref.options import OptionKeywords, SessionOptions
 from incoref.outputs.jsonable import json_line
 from incoref.session import asynchronous
 from incoref.session.updates import Message, TraceStep, Update
-from incoref.types import Document, Entity, Given, Mention, RunnerUp, Span
+from incoref.types import Document, Entity, Given, Mention, RunnerUp, Span, place_of
 
 if TYPE_CHECKING:
     import httpx
@@ -384,7 +384,7 @@ def _id(entity: Entity | str) -> str:
 
 
 def _place(mention: Span) -> dict[str, Any]:
-    start, end = (mention.start, mention.end) if isinstance(mention, Mention) else mention
+    start, end = place_of(mention)
     return {"start": start, "end": end}
 
 

@@ -15,6 +15,8 @@ from functools import cached_property, lru_cache, partial
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
+from incoref.errors import IncorefError
+
 Attributes = tuple[tuple[str, str], ...]
 """Fields of a file format that incoref doesn't interpret, kept in order so that they can be written back."""
 
@@ -168,6 +170,14 @@ class Mention:
 
 Span = Mention | tuple[int, int]
 """A mention, or where it starts and ends in its text."""
+
+
+def place_of(span: Span) -> tuple[int, int]:
+    """Where a mention starts and ends; an error if it is none."""
+    place = (span.start, span.end) if isinstance(span, Mention) else span
+    if not (isinstance(place, tuple) and len(place) == 2 and all(type(offset) is int for offset in place)):
+        raise IncorefError(f"a mention is a Mention or its start and end in the text, not {span!r:.40}")
+    return place
 
 
 _new = object.__new__

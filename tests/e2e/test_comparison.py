@@ -50,7 +50,7 @@ def sections(report: str) -> dict[str, str]:
 
 
 def test_all_systems_have_one_budget() -> None:
-    runs = [step.run for step in Recipe.read(RECIPE).steps if step.run]
+    runs = [step.run for step in Recipe.load(RECIPE).steps if step.run]
     for place in CONFIGS:
         read = [Configuration.read(place, run.settings) for run in runs]
         assert {config.kind for config in read} == {"streaming", "c2f", "s2e", "icoref", "longdoc", "corefqa"}
@@ -73,7 +73,7 @@ def test_from_recipe_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     Path("config.toml").write_text(CONFIG, encoding="utf-8")
     run("recipe", str(RECIPE), "--config", "config.toml", "--out", "runs/comparison-ontogum")
     plan = run("recipe", str(RECIPE), "--config", "config.toml", "--out", "runs/comparison-ontogum", "--plan")
-    assert "–" not in plan and plan.count("done") == len(Recipe.read(RECIPE).steps)
+    assert "–" not in plan and plan.count("done") == len(Recipe.load(RECIPE).steps)
 
     before = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     Path("results.md").write_text(before, encoding="utf-8")

@@ -334,6 +334,15 @@ def test_a_compressed_file_and_files_that_can_not_be_read(page: Page, tmp_path: 
     latin.write_bytes(b"caf\xe9")
     page.locator("#file").set_input_files(latin)
     expect(page.locator("#state")).to_contain_text("latin.txt is not UTF-8")
+    for name, data, fault in (
+        ("wide.txt", "Anna left.".encode("utf-16-le"), "wide.txt is not UTF-8"),
+        ("scan.pdf", b"%PDF-1.4\n", "scan.pdf is a PDF, not text"),
+        ("chat.zip", b"PK\x03\x04\x14\x00", "chat.zip is a zip archive"),
+        ("chat.zst", b"\x28\xb5\x2f\xfd\x00", "chat.zst is compressed by zstd"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        page.locator("#file").set_input_files(tmp_path / name)
+        expect(page.locator("#state")).to_contain_text(fault)
     page.locator("#file").set_input_files(packed)
     expect(page.locator(".s")).to_have_count(5)
 

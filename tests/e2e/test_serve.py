@@ -300,6 +300,7 @@ def test_the_client_does_what_a_local_session_does(server: QuickServer, resolver
         lambda s: s.reassign((s.entities[0].mentions[0].start, s.entities[0].mentions[0].end), s.entities[-1]),
         lambda s: s.split(s.entities[-1].id, s.entities[-1].mentions[:1]),
         lambda s: outcome(lambda s: s.detach((1, 2)), s),
+        lambda s: outcome(lambda s: s.detach(None), s),  # type: ignore[arg-type]
         lambda s: s.undo(),
         lambda s: s.forget(s.entities[-1].id),
         lambda s: outcome(lambda s: s.undo(), s),

@@ -33,7 +33,7 @@ from incoref.session.corrections import merge, row_of, with_live, with_mentions,
 from incoref.session.names import Name
 from incoref.session.state import SessionState, name_in, with_memory, words_in
 from incoref.session.transcript import LiveEntity
-from incoref.types import Mention, Span
+from incoref.types import Mention, Span, place_of
 
 BetweenSteps = Callable[[], None] | None
 
@@ -80,10 +80,7 @@ def _mentions(state: SessionState) -> dict[tuple[int, int], Mention]:
 
 def _at(known: Mapping[tuple[int, int], Mention], span: Span) -> Mention:
     """The mention as it currently is in the transcript."""
-    place = (span.start, span.end) if isinstance(span, Mention) else span
-    if not (isinstance(place, tuple) and len(place) == 2 and all(type(offset) is int for offset in place)):
-        raise IncorefError(f"a mention is a Mention or its start and end in the text, not {span!r:.40}")
-    start, end = place
+    start, end = place_of(span)
     mention = known.get((start, end))
     if mention is None:
         raise IncorefError(

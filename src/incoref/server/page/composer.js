@@ -177,6 +177,14 @@ export class Composer {
 
 const counted = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 
+// How files begin that people may take for text.
+const NO_TEXT = [
+  ["%PDF-", "a PDF, not text: save it as text first"],
+  ["PK\x03\x04", "a zip archive, as .docx and exported chats are: unpack it, or save it as text"],
+  ["{\\rtf", "RTF, not text: save it as text first"],
+  ["\x28\xb5\x2f\xfd", "compressed by zstd, which browsers can't read: unpack it first"],
+];
+
 // The text of a file, which may be compressed by gzip, in UTF-8 or marked as UTF-16.
 async function textOf(file) {
   let data = new Uint8Array(await file.arrayBuffer());
@@ -189,11 +197,14 @@ async function textOf(file) {
     }
     if (data.length > LARGEST_FILE) throw new Error(`${file.name} is larger than ${LARGEST_FILE / 1e6} MB`);
   }
+  const opening = String.fromCharCode(...data.subarray(0, 8));
+  const other = NO_TEXT.find(([beginning]) => opening.startsWith(beginning));
+  if (other) throw new Error(`${file.name} is ${other[1]}`);
   const mark = data[0] << 8 | data[1];
   const encoding = mark === 0xfffe ? "utf-16le" : mark === 0xfeff ? "utf-16be" : "utf-8";
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(data);
-  } catch {
-    throw new Error(`${file.name} is not UTF-8: save it as UTF-8, or try incoref resolve --encoding latin-1`);
-  }
+    const text = new TextDecoder(encoding, { fatal: true }).decode(data);
+    if (!text.slice(0, 4_000).includes("\0")) return text;
+  } catch { /* the same error: bytes that are no characters, or characters that are no text */ }
+  throw new Error(`${file.name} is not UTF-8: save it as UTF-8, or try incoref resolve --encoding latin-1`);
 }
