@@ -155,7 +155,7 @@ _HEAD = 1 << 14
 """Number of characters examined to detect a file's format."""
 _MARKED_UP = re.compile(r"<(?:!doctype\s|html\b|\?xml\s)", re.IGNORECASE)
 _SCRIPT = re.compile(r"(?:;.*\n)*\[(?:Script Info|V4\+? Styles|Events)\]", re.IGNORECASE)
-_SUBTITLE = re.compile(r"\d+\s*\n\s*\d{1,3}:\d{2}:\d{2}[.,]\d+\s*-->")
+_SUBTITLE = re.compile(r"(?:\d+\s*\n\s*)?\d{1,3}:\d{2}:\d{2}[.,]\d+\s*-->")
 _UD_ROW = re.compile(r"\d+(?:[-.]\d+)?\t[^\t\n]*\t")
 _UA_COLUMNS = re.compile(r"^# global\.columns\s*=.*\bIDENTITY\b", re.MULTILINE)
 _JSON_OF_SPEECH: tuple[tuple[str, Callable[[Any], bool]], ...] = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}|\{[a-zA-Z]:[^{}]*\}")
 _DASH = re.compile(r"\s*(?:-|–|—|>>+)\s*(?=\S)")
 _SHARE = 0.8
 """This share of the subtitles begins with names where each says who speaks."""
+_SOMEBODY_ELSE = re.compile(r"(?<=\S)[^\S\n]+>>+\s*(?=\S)")
 _NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION", "X-TIMESTAMP-MAP")
 _SCROLLS = re.compile(r"<(?:\d{1,3}:)?\d{2}:\d{2}\.\d{3}><c")
 
@@ -42,6 +43,8 @@ _SOUND_IN_A_SENTENCE = re.compile(
 )
 """What somebody does, ``(laughs softly)``; other words in brackets may be said."""
 _IN_BRACKETS = re.compile(r"(\s*(?:(?:-|–|—|>>+)\s*)?)(?:\[([^\[\]]+)\]|\(([^()]+)\))\s+(?=\S)")
+_BEGINNING_OF_SONG = re.compile(r"[^♪♫♬♩]*[♪♫♬♩]+[^♪♫♬♩]*\w[^♪♫♬♩]*")
+_END_OF_SONG = re.compile(r"[^♪♫♬♩]+[♪♫♬♩]+\s*")
 _SONG = re.compile(r"[♪♫♬♩][^♪♫♬♩]*(?:[♪♫♬♩]+|\Z)|^[^\S\n]*#\s[^#]*#[^\S\n]*$", re.MULTILINE)
 
 
@@ -60,14 +63,14 @@ def speech_in(text: str) -> str:
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
     """The one conversation of an SRT or WebVTT file, named after the file."""
-    cues = list(_cues(text, path))
+    cues = list(_without_songs(_cues(text, path)))
     if _SCROLLS.search(text):
         cues = list(_shown_once(cues))
     names = _names([lines for lines in map(_lines, cues) if lines])
     yield from spoken([(stem(path), joined(_pieces(cues, names)))], path)
 
 
-def _pieces(cues: Iterable[_Cue], names: set[str]) -> Iterator[Spoken]:
+def _pieces(cues: Iterable[_Cue], names: Mapping[str, str]) -> Iterator[Spoken]:
     for cue in cues:
         for speaker, said, starts_turn in _spoken(_lines(_with_colons(cue, names)), names):
             yield Spoken(said, speaker, cue.appears, cue.disappears, starts_turn)
@@ -75,16 +78,16 @@ def _pieces(cues: Iterable[_Cue], names: set[str]) -> Iterator[Spoken]:
 
 def _lines(cue: _Cue) -> list[str]:
     """The lines of a subtitle that say something; a sound may go over two of them."""
-    return [line for line in speech_in("\n".join(cue.lines)).split("\n") if line.strip()]
+    said = _SOMEBODY_ELSE.sub("\n>> ", speech_in("\n".join(cue.lines)))
+    return [line for line in said.split("\n") if line.strip()]
 
 
-def _with_colons(cue: _Cue, names: set[str]) -> _Cue:
+def _with_colons(cue: _Cue, names: Mapping[str, str]) -> _Cue:
     """The subtitle with ``Ann:`` for ``[ANN]``, which is no sound where Ann is known to speak."""
-    known = {name.lower(): name for name in names}
 
     def named(line: str) -> str:
         match = _IN_BRACKETS.match(line)
-        name = known.get((match[2] or match[3]).strip().lower()) if match else None
+        name = names.get((match[2] or match[3]).strip().lower()) if match else None
         return f"{match[1]}{name}: {line[match.end() :]}" if match and name else line
 
     return cue._replace(lines=[named(line) for line in cue.lines])
@@ -101,11 +104,11 @@ def _shown_once(cues: Iterable[_Cue]) -> Iterator[_Cue]:
 
 
 def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
-    """The subtitles: when they appear and disappear, and their lines."""
+    """The subtitles: when they appear and disappear, and their lines. Blank lines between them may be missing."""
     cue: _Cue | None = None
     for line, block in _blocks(text):
-        timing = next((at for at, row in enumerate(block[:2]) if "-->" in row), None)
-        if timing is None:
+        starts = [at for at, row in enumerate(block) if _TIMING.fullmatch(row) or (at < 2 and "-->" in row)]
+        if not starts:
             if block[0].strip().isdecimal() and len(block) > 1:
                 raise FormatError(
                     "a subtitle without a time such as '00:00:01,000 --> 00:00:04,000'", path=path, line=line
@@ -113,16 +116,21 @@ def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
             if not block[0].lstrip("\ufeff").startswith(_NOT_CUES) and cue is not None:
                 cue.lines.extend(block)
             continue
-        match = _TIMING.fullmatch(block[timing])
-        if match is None:
-            raise FormatError(
-                f"expected a time such as '00:00:01,000 --> 00:00:04,000', not {block[timing]!r}",
-                path=path,
-                line=line + timing,
-            )
-        if cue is not None:
-            yield cue
-        cue = _Cue(match[1], match[2], block[timing + 1 :])
+        for start, following in zip(starts, [*starts[1:], None], strict=True):
+            match = _TIMING.fullmatch(block[start])
+            if match is None:
+                raise FormatError(
+                    f"expected a time such as '00:00:01,000 --> 00:00:04,000', not {block[start]!r}",
+                    path=path,
+                    line=line + start,
+                )
+            if cue is not None:
+                yield cue
+            # The next subtitle's number isn't one of this one's lines.
+            end = following
+            if starts[0] > 0 and following is not None and block[following - 1].strip().isdecimal():
+                end = following - 1
+            cue = _Cue(match[1], match[2], block[start + 1 : end])
     if cue is None:
         raise FormatError("no subtitle in the file", path=path)
     yield cue
@@ -141,16 +149,26 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
             block = []
 
 
-def _names(cues: Sequence[list[str]]) -> set[str]:
-    """Which words before a colon are names, from the lines of subtitles."""
+def _without_songs(cues: Iterable[_Cue]) -> Iterator[_Cue]:
+    """Subtitles without the ends of songs that began in the one before: ``♪ one, two``, then ``three, four ♪``."""
+    goes_on = False
+    for cue in cues:
+        text = "\n".join(cue.lines)
+        yield cue._replace(lines=[]) if goes_on and _END_OF_SONG.fullmatch(text) else cue
+        goes_on = _BEGINNING_OF_SONG.fullmatch(text) is not None
+
+
+def _names(cues: Sequence[list[str]]) -> dict[str, str]:
+    """Which words before a colon are names, by themselves in small letters, from the lines of subtitles."""
     beginnings = Counter(
         label[0] for label in (_labelled(lines[0]) for lines in cues) if label is not None and label[1]
     )
     often = 1 < beginnings.total() >= _SHARE * len(cues)
     if often and (beginnings.total() <= FORM or max(beginnings.values()) > 1):
-        return set(beginnings)
+        return {name.lower(): name for name in reversed(beginnings)}
     labels = Counter(label[0] for lines in cues for label in map(_labelled, lines) if label is not None and label[1])
-    return {name for name, count in labels.items() if name.isupper() or (count > 1 and name[0].isupper())}
+    names = [name for name, count in labels.items() if name.isupper() or (count > 1 and name[0].isupper())]
+    return {name.lower(): name for name in reversed(names)}
 
 
 def _labelled(line: str) -> tuple[str, str] | None:
@@ -159,12 +177,13 @@ def _labelled(line: str) -> tuple[str, str] | None:
     return label_of(clean[dash.end() :] if dash else clean)
 
 
-def _spoken(lines: Iterable[str], names: set[str]) -> Iterator[tuple[str | None, str, bool]]:
+def _spoken(lines: Iterable[str], names: Mapping[str, str]) -> Iterator[tuple[str | None, str, bool]]:
     """Who says what in a subtitle (None: whoever spoke before), and whether someone new begins."""
     for line in lines:
         before, *voices = _VOICE.split(line)
         label = None if voices else _labelled(line)
-        said: list[tuple[str | None, str]] = [label] if label is not None and label[0] in names else [(None, before)]
+        name = names.get(label[0].lower()) if label is not None else None
+        said: list[tuple[str | None, str]] = [(name, label[1])] if label is not None and name else [(None, before)]
         for speaker, words in (*said, *zip(voices[::2], voices[1::2], strict=True)):
             clean = " ".join(html.unescape(_MARKUP.sub("", words)).split())
             dash = _DASH.match(clean) if speaker is None else None

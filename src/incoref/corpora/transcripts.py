@@ -25,7 +25,7 @@ _TIMED = re.compile(rf"\s*([^:\n\[(]{{1,60}}?)[*_]*[\s,]+(?:[\[(]{_TIME}[\])]|{_
 _NAME_AND_TIME = re.compile(rf"\s*([^:\n]{{1,60}}?)[*_]*[\s,]+[\[(]?{_TIME}[\])]?\s*")
 _ZOOM = re.compile(r"From\s+([^:\n]{1,60}?)(?:\s+to\s+[^:\n]{1,60}?)?\s*:(?:\s+(.*))?")
 _IN_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
-_FOOTER = re.compile(r"\s*Transcribed by https?://\S+\s*")
+_NOT_SAID = re.compile(rf"\s*(?:Transcribed by https?://\S+|[\[(]?{_TIME}[\])]?)\s*")
 _REMARK = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])$")
 _CHAT = re.compile(r"\s*<[@+%~&]?([^<>:\s]{1,40})>\s+(.*)")
 
@@ -33,6 +33,7 @@ _SHARE = 0.6
 """This share of the lines, or paragraphs, of a transcript begins with names; others run on."""
 FORM = 3
 """More lines than this with names of which none comes twice are a form or a list."""
+_NUMBERED = re.compile(r"(?:act|chapter|day|lesson|part|scene|section|step|week)\s+(?:\d+|[ivx]+)", re.IGNORECASE)
 _ENOUGH = 20
 """So many lines show whether lines that come one by one are turns."""
 _NOT_NAMES = frozenset(
@@ -79,7 +80,7 @@ def _is_name(words: str) -> bool:
 
 def fits(lines: list[str]) -> bool:
     """Whether lines, with the blank ones between them, are a transcript: most of them are turns."""
-    full = [line for line in lines if line.strip()]
+    full = [line for line in lines if line.strip() and not _NOT_SAID.fullmatch(line)]
     labels = [label_of(line) for line in full]
     names = Counter(label[0] for label in labels if label is not None and not _is_heading(label[0]))
     labelled = names.total()
@@ -98,12 +99,12 @@ def fits(lines: list[str]) -> bool:
 
 
 def _is_heading(name: str) -> bool:
-    return name.lower() in _NOT_NAMES
+    return name.lower() in _NOT_NAMES or _NUMBERED.fullmatch(name) is not None
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
     """The one conversation of a file of ``Name: text`` lines, named after the file."""
-    lines = [line for line in text.split("\n") if line.strip() and not _FOOTER.fullmatch(line)]
+    lines = [line for line in text.split("\n") if line.strip() and not _NOT_SAID.fullmatch(line)]
     labels = [label_of(line) for line in lines]
     often = Counter(label[0] for label in labels if label is not None)
     turns: list[tuple[str | None, list[str]]] = []
@@ -131,7 +132,7 @@ def as_they_come(lines: Iterable[str]) -> Iterator[Turn]:
     first = 0
     speaker: str | None = None
     are_turns = goes_on = False
-    for line in (line for line in lines if not _FOOTER.fullmatch(line)):
+    for line in (line for line in lines if not _NOT_SAID.fullmatch(line)):
         if len(seen) < _ENOUGH:
             seen.append(line)
             are_turns = fits(seen[first:])

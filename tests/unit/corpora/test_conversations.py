@@ -65,6 +65,7 @@ def said_in(value: Any, format: str) -> list[tuple[str | None, str]]:
         "10:16:00\t From  Ann : Bye.\n",
         "10:15:02 From Ann to Everyone:\n\tHello.\n10:15:04 From Ben to Everyone:\n\tHi!\n"
         "10:16:00 From Ann to Ben:\n\tBye.\n",
+        "00:00:00\n\nAnn: Hello.\nBen: Hi!\n\n00:05:00\n\nAnn: Bye.\n",
         "Ann  0:01\nHello.\n\nBen  0:02\nHi!\n\nAnn  0:03\nBye.\n\nTranscribed by https://x.example\n",
     ],
 )
@@ -112,6 +113,7 @@ def test_a_phrase_before_a_colon_is_no_speaker() -> None:
         "He had one wish: peace.\nHe never said so.\n",
         "Ann came in.\nShe said: hello.\nBen laughed.\nThen he left.\n",
         "[1] See the note.\n",
+        "Step 1: Ann mixes the flour.\nStep 2: She beats it.\n",
         "[10:15] It began.\n",
         "{x} is a set.\n",
     ],

@@ -40,6 +40,29 @@ def test_in_films_a_phrase_before_a_colon_is_no_name() -> None:
     assert said(text) == [(None, "He left. Listen: he left."), ("BEN", "Who? I told you. One thing: no.")]
 
 
+def test_speakers_that_change_within_a_line_and_names_in_other_letters() -> None:
+    text = vtt(">> BEN: Yes. >> ANN: No.", "Ben: Why?", "He left.")
+    assert said(text) == [("BEN", "Yes."), ("ANN", "No."), ("BEN", "Why? He left.")]
+
+
+@pytest.mark.parametrize("number", ["", "{n}\n"])
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_srt_without_blank_lines_or_without_numbers(number: str, gap: str) -> None:
+    cues = ["Anna left.", "1984", "It was."]
+    text = "".join(
+        f"{number.format(n=n)}00:00:0{n},000 --> 00:00:0{n},900\n{cue}\n{gap}" for n, cue in enumerate(cues, start=1)
+    )
+    known, turns = corpora.heard(text, "film.srt")
+    assert known.name == "srt"
+    assert [turn.text for turn in turns] == ["Anna left. 1984 It was."]
+
+
+def test_songs_over_two_subtitles() -> None:
+    assert said(vtt("♪ one, two", "three, four ♪", "He left.", "♪♪", "He ran. ♪", "♪ five", "She ran.")) == [
+        (None, "He left. He ran. She ran.")
+    ]
+
+
 @pytest.mark.parametrize("cue", ["[BEN] I did.", "(Ben) I did.", "- [Ben] I did."])
 def test_the_name_of_a_speaker_in_brackets_is_no_sound(cue: str) -> None:
     assert said(vtt("He left.", "BEN: Who?", "ANN: You.", cue, "[BANG] No."))[-1] == ("BEN", "I did. No.")
