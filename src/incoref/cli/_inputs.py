@@ -26,6 +26,7 @@ Encoding = Annotated[
 ]
 
 PLAIN = "text"
+_MOST_NAMES = 5
 
 
 class Input(NamedTuple):
@@ -40,14 +41,18 @@ def shown(name: str) -> str:
 
 
 def expanded(names: Iterable[str]) -> list[str]:
-    """The named files, with directories replaced by their files in path order."""
-    from incoref.corpora import files_of
-    from incoref.corpora.files import is_directory
+    """The named files, with directories replaced by their files in path order; a note lists those left out."""
+    from incoref.corpora import files_of, is_of_no_format
+    from incoref.corpora.files import files_in, is_directory
 
     names_of_files: list[str] = []
     for name in names:
         if name != STDIN and is_directory(Path(name)):
             names_of_files += map(str, files_of(Path(name), annotated_alone=False))
+            others = [str(file.relative_to(name)) for file in files_in(Path(name), is_of_no_format)]
+            if others:
+                named = ", ".join(others[:_MOST_NAMES]) + (", …" if len(others) > _MOST_NAMES else "")
+                note(f"{name}: skipped files without the suffix of a known format: {named}")
         else:
             names_of_files.append(name)
     return names_of_files

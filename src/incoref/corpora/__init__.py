@@ -33,6 +33,7 @@ from incoref.types import Document
 
 __all__ = ["FORMATS", "Format", "Loss", "Statistics", "files_of", "guess", "heard", "read", "statistics", "write"]
 
+_SUFFIXES = tuple(suffix for format in FORMATS.values() if format.read for suffix in format.suffixes)
 _NOT_IN_FILE_NAME = re.compile(r'[/\\:*?"<>|\x00-\x1f]+')
 
 
@@ -77,7 +78,7 @@ def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:
 
 def files_of(directory: Path, known: Format | None = None, *, annotated_alone: bool = True) -> list[Path]:
     """The files of a directory that are of a format, or of any; only the annotated ones where there are some."""
-    suffixes = known.suffixes if known else tuple(s for f in FORMATS.values() if f.read for s in f.suffixes)
+    suffixes = known.suffixes if known else _SUFFIXES
     files = files_in(
         directory, lambda file: _name_of(file).endswith(suffixes) and file.name not in slack.NOT_MESSAGES
     )
@@ -87,6 +88,11 @@ def files_of(directory: Path, known: Format | None = None, *, annotated_alone: b
     if not files:
         raise IncorefError(f"{directory}: no file whose name ends in {', '.join(sorted(set(suffixes)))}")
     return files
+
+
+def is_of_no_format(file: Path) -> bool:
+    """Whether a file in a directory is left out because its name ends like those of no format."""
+    return not _name_of(file).endswith(_SUFFIXES)
 
 
 def _name_of(file: Path) -> str:

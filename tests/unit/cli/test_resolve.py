@@ -183,6 +183,7 @@ def test_a_directory_is_read_file_by_file(tool: Tool, tmp_path: Path) -> None:
     names = [Path(json.loads(line)["id"]).name for line in done.stdout.splitlines()]
     assert names == ["meeting.vtt", "packed.txt.gz", "slack.json", "whatsapp.txt"]
     assert "package.json:1: unknown kind of JSON: an object with 'name'" in done.stderr
+    assert "skipped files without the suffix of a known format: picture.png" in done.stderr
 
 
 def test_a_file_may_hold_several_documents(tool: Tool, tmp_path: Path) -> None:
