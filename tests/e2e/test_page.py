@@ -224,6 +224,22 @@ def test_wrong_links_are_corrected_where_they_are_explained(page: Page) -> None:
     agrees(page)
 
 
+def test_an_entity_is_split_where_somebody_new_is_meant_from_there_on(page: Page) -> None:
+    entities = add_until(page, lambda found: any(len(e["mentions"]) > 2 for e in found))
+    chain = next(entity for entity in entities if len(entity["mentions"]) > 2)
+    page.locator(f'.m[data-e="{chain["id"]}"]').nth(1).focus()
+    page.keyboard.press("Enter")
+    choice = page.get_by_role("dialog").get_by_label("Who is really meant?")
+    option = choice.locator("option", has_text="after it")
+    choice.select_option(option.get_attribute("value"))
+    page.get_by_role("dialog").get_by_role("button", name="Correct").click()
+    expect(page.locator(f'.m[data-e="{chain["id"]}"]')).to_have_count(1)
+    now = {entity["id"]: len(entity["mentions"]) for entity in known(page)["entities"]}
+    (new,) = now.keys() - {entity["id"] for entity in entities}
+    assert (now[chain["id"]], now[new]) == (1, len(chain["mentions"]) - 1)
+    agrees(page)
+
+
 def test_a_choice_outlasts_the_wait_for_the_explanation(page: Page) -> None:
     add_until(page, lambda found: any(len(entity["mentions"]) > 1 for entity in found))
     waiting: list[Route] = []
