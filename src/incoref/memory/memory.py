@@ -99,6 +99,8 @@ class Memory:
         )
         self._resolver = resolver or load()
         self._session = self._resolver.session(**{"undo": 0, **options})
+        self._ended: tuple[Session | None, Session] = None, self._session
+        """A session, and the same one as if nothing followed."""
         self._placed: list[_Placed] = []
         self._before: dict[int, Session] = {0: self._session}
         """States before chunks, by number; the lowest one is as far back as this memory can go."""
@@ -165,12 +167,13 @@ class Memory:
     def passages(self) -> list[Passage]:
         """All chunks in the order of the document, with the names that are known by now."""
         with self._lock:
-            return self._passages(self._placed)
+            return [self._passage(placed) for placed in self._placed]
 
     @property
     def entities(self) -> list[Entity]:
         """Who and what has been spoken of; offsets count from the start of ``text``."""
-        return self._finished().entities
+        with self._lock:
+            return self._finished().entities
 
     @property
     def text(self) -> str:
@@ -243,7 +246,7 @@ class Memory:
     def _correct(self, change: Callable[[Session], T]) -> T:
         """End what is pending, so that its entities are known, and change them; the states before are gone."""
         with self._lock:
-            session = self._finished()
+            session = self._finished().fork()
             result = change(session)
             self._session = session
             self._settle()
@@ -295,28 +298,21 @@ class Memory:
         self._before[len(placed)] = session
 
     def _finished(self) -> Session:
-        """The session as if nothing followed."""
-        session = self._session.fork()
-        session.flush()
-        return session
+        """The session as if nothing followed; not to be changed, since it is kept for the next who asks."""
+        if self._ended[0] is not self._session:
+            session = self._session.fork()
+            session.flush()
+            self._ended = self._session, session
+        return self._ended[1]
 
     def _passage(self, placed: _Placed) -> Passage:
-        return self._passages([placed])[0]
-
-    def _passages(self, wanted: Sequence[_Placed]) -> list[Passage]:
-        if not wanted:
-            return []
-        session = self._finished()
-        since = max(0, min(placed.sentence for placed in wanted) - _LOOK_BACK)
-        document = session.document(singletons=True, since=since)
-        shift = session.text_start + len(session.text) - len(document.text)
-        if any(placed.begin < session.text_start for placed in wanted):
+        session, chunk = self._finished(), placed.chunk
+        if placed.begin < session.text_start:
             raise IncorefError("the chunk is older than what the memory keeps of its text; raise 'history'")
-        return [
-            standing_alone(document, placed.begin - shift, chunk.text, self.naming, chunk.id, chunk.speaker)
-            for placed in wanted
-            for chunk in (placed.chunk,)
-        ]
+        part = session.part(max(0, placed.sentence - _LOOK_BACK), before=placed.begin + len(chunk.text))
+        document = part.document("memory", singletons=True)
+        start = placed.begin - part.text_start
+        return standing_alone(document, start, chunk.text, self.naming, chunk.id, chunk.speaker)
 
 
 def _read(session: Session, chunk: _Chunk, placed: Sequence[_Placed]) -> _Placed:
@@ -366,9 +362,14 @@ def _gap(text: str, chunk: _Chunk, placed: Sequence[_Placed]) -> str:
     """White space between the text and a chunk that follows it."""
     if not text or text[-1].isspace() or chunk.text[:1].isspace():
         return ""
-    if chunk.start is not None and chunk.start == max((o.chunk.start or 0) + len(o.chunk.text) for o in placed):
+    missing = None
+    if chunk.start is not None:
+        missing = chunk.start - max((other.chunk.start or 0) + len(other.chunk.text) for other in placed)
+    if missing == 0:
         return ""
-    return "\n\n" if text.endswith(_ENDS) else " "
+    blank_line = missing is not None and missing > 1
+    heading = text.rpartition("\n")[2].startswith("#")
+    return "\n\n" if blank_line or heading or text.endswith(_ENDS) else " "
 
 
 def _digest(payload: bytes) -> bytes:

@@ -199,9 +199,12 @@ class Session:
         """
         return self.part(since).document(str(id), singletons=singletons)
 
-    def part(self, since: int = 0) -> Part:
-        """The transcript from this sentence number on; offsets count from the start of the text."""
-        return part_of(self._model, self._shown, since)
+    def part(self, since: int = 0, before: int | None = None) -> Part:
+        """The transcript from this sentence number on; offsets count from the start of the text.
+
+        With ``before``, it ends with the last sentence that starts before that offset.
+        """
+        return part_of(self._model, self._shown, since, before)
 
     def resolved_text(self) -> str:
         """The text with pronouns replaced by their entities' names."""

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Protocol, TypeVar
 
 from incoref.model.clusterer import EntityMemory
@@ -449,11 +449,19 @@ class Part:
         return document_with(self.lines, self.text, self.text_start, self.entities, id, singletons=singletons)
 
 
-def part_of(model: Model, state: SessionState, since: int = 0) -> Part:
-    """The transcript from this sentence number on, in time independent of what comes before."""
+def part_of(model: Model, state: SessionState, since: int = 0, before: int | None = None) -> Part:
+    """The transcript from this sentence number on, up to the last sentence that starts before an offset.
+
+    Takes no time for the sentences that are left out.
+    """
     first = next(iter(state.lines), None)
     skipped = 0 if first is None else max(0, since - first.number)
-    lines = list(state.lines.without_first(skipped))
+    kept = state.lines.without_first(skipped)
+    if before is None:
+        lines = list(kept)
+    else:
+        lines = list(takewhile(lambda line: line.start < before, kept))
+        state = replace(state, waiting=(), open_text=Log())
     views = live_views(model, state, range(len(state.live)))
     given = frozenset(entity.given_name for entity in state.live if entity.given_name is not None)
     return replace(part_with(lines, state, views, state.evicted, preceded=skipped > 0), given_names=given)

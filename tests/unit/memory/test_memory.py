@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,10 @@ from hypothesis import strategies as st
 
 from incoref import IncorefError, Memory
 from incoref.memory.memory import VERSION
+from incoref.memory.naming import standing_alone
+from incoref.memory.passages import Passage
 from incoref.resolver import Resolver
+from incoref.types import Document
 
 TEXT = "Anna met Carl. She saw the dog in Rome. He fed it. Then Carl left with his dog. They said he was late."
 
@@ -44,6 +48,25 @@ def test_a_sentence_may_go_on_in_the_next_chunk(memory: Memory) -> None:
     memory.add("Anna met Carl and")
     assert memory.add("he left. He slept.").text == "Carl left. He slept."
     assert memory.text == "Anna met Carl and he left. He slept."
+
+
+@pytest.mark.parametrize(
+    "before, start, text",
+    [
+        ("Helio", 7, "Helio\n\nAnna left."),
+        ("Helio", 6, "Helio Anna left."),
+        ("Helio", 5, "HelioAnna left."),
+        ("Helio.", 7, "Helio.\n\nAnna left."),
+        ("Helio", None, "Helio Anna left."),
+        ("Hm.\n## Helio", None, "Hm.\n## Helio\n\nAnna left."),
+    ],
+)
+def test_white_space_that_was_cut_off_between_chunks_is_guessed(
+    memory: Memory, before: str, start: int | None, text: str
+) -> None:
+    memory.add(before, start=None if start is None else 0)
+    assert memory.add("Anna left.", start=start).original == "Anna left."
+    assert memory.text == text
 
 
 def test_what_overlaps_is_read_once(memory: Memory) -> None:
@@ -175,6 +198,22 @@ def test_what_is_no_saved_memory_is_refused(memory: Memory, rule_resolver: Resol
     newer = saved[:8] + (VERSION + 1).to_bytes(2, "little") + saved[10:]
     with pytest.raises(IncorefError, match=f"format {VERSION + 1}, this incoref reads up to {VERSION}"):
         Memory.restore(newer, rule_resolver)
+
+
+def test_a_passage_takes_no_longer_in_a_longer_text(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in sentences that are looked at, as time can't be."""
+    looked_at: list[int] = []
+
+    def counting(document: Document, *arguments: Any) -> Passage:
+        looked_at.append(len(document.sentences))
+        return standing_alone(document, *arguments)
+
+    monkeypatch.setattr("incoref.memory.memory.standing_alone", counting)
+    for number in range(100):
+        memory.add("Anna left. He met Carl. She slept.", id=number, turn=True)
+    assert [passage.id for passage in memory.passages] == [*range(100)]
+    assert memory.passage(0).original == memory.passage(99).original
+    assert max(looked_at) <= 34
 
 
 def test_a_bounded_memory_says_what_it_has_forgotten(rule_resolver: Resolver) -> None:
