@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from incoref.integrations.chunks import Chunk, contextualise
 from incoref.resolver import Resolver
 
@@ -22,3 +24,31 @@ def test_places_count_only_if_all_chunks_of_a_document_have_one(rule_resolver: R
     chunks = [Chunk("a", "Anna left.", 0), Chunk("a", "She slept.")]
     passages = contextualise(chunks, rule_resolver)
     assert [passage.text for passage in passages] == ["Anna left.", "Anna slept."]
+
+
+@pytest.mark.parametrize("header", ["", "Report on Helio. "])
+def test_places_that_count_from_the_start_of_a_page_are_left_alone(tiny: TinyModels, header: str) -> None:
+    """As text splitters write them for the pages of a file, all of which have the same source."""
+    chunks = [
+        Chunk("a", f"{header}Anna left.", 0),
+        Chunk("a", "She slept.", len(header) + 11),
+        Chunk("a", f"{header}Carl woke.", 0),
+        Chunk("a", "He slept.", len(header) + 11),
+    ]
+    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)))
+    assert [passage.text for passage in passages] == [
+        f"{header}Anna left.",
+        "Anna slept.",
+        f"{header}Carl woke.",
+        "Carl slept.",
+    ]
+
+
+def test_a_chunk_within_another_fits_where_it_is(tiny: TinyModels) -> None:
+    chunks = [
+        Chunk("a", "Anna left. She slept. She woke.", 0),
+        Chunk("a", "She slept.", 11),
+        Chunk("a", "Carl ate.", 32),
+    ]
+    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)))
+    assert [passage.text for passage in passages] == ["Anna left. She slept. She woke.", "Anna slept.", "Carl ate."]
