@@ -26,7 +26,7 @@ from incoref.session.resolved_text import (
     longest_mentions,
     repeatable,
 )
-from incoref.text.english import PRONOUNS, SECOND_PERSON
+from incoref.text.english import PRONOUNS, SECOND_PERSON, head_of
 from incoref.types import Document, Entity, Given, Mention
 
 Style = Literal["inline", "brackets", "facts"]
@@ -176,13 +176,15 @@ def _candidates(document: Document, start: int, end: int, options: NamingOptions
 
 
 def _words_of_name(name: str | None) -> tuple[str, ...]:
-    """The words of a name that can be repeated: of "Ben Weber, an engineer" and "my brother Ben" the name alone."""
-    words = (name or "").split(",")[0].split()
+    """The words of a name that can be repeated: of "Ben Weber, an engineer" and "my brother, Ben" the name alone."""
+    if words := repeatable(name):
+        return tuple(words)
+    words, *others = (part.split() for part in (name or "").split(","))
     if words and PRONOUNS.get(words[0].lower()):
         common = next((place for place, word in reversed(list(enumerate(words))) if not word[0].isupper()), -1)
-        words = words[common + 1 :]
-    shorter = " ".join(words)
-    return tuple(repeatable(name) or (repeatable(shorter) if is_proper(words or ["it"]) else ()))
+        head = head_of(words)
+        words = words[common + 1 :] if head > common else others[0] if others and head == len(words) - 1 else []
+    return tuple(repeatable(" ".join(words))) if words and is_proper(words) else ()
 
 
 def _objection(item: _Candidate, confidence: float, named: set[str], options: NamingOptions) -> str:
