@@ -34,6 +34,10 @@ def over_stdio(folder: Path, use: Callable[[Client], Awaitable[None]]) -> None:
     asyncio.run(run())
 
 
+def said(entity: dict[str, Any]) -> list[str]:
+    return [mention["text"] for mention in entity["mentions"]]
+
+
 async def call(client: Client, tool: str, **arguments: Any) -> Any:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
@@ -47,7 +51,10 @@ async def call(client: Client, tool: str, **arguments: Any) -> Any:
 def test_an_agent_keeps_its_memory_over_stdio(tmp_path: Path) -> None:
     async def first(client: Client) -> None:
         tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert {"open_session", "add_text", "who_is_who", "resolve_text", "rename", "merge", "forget_entity"} <= tools
+        assert tools == {
+            *("open_session", "add_text", "who_is_who", "resolve_text", "introduce", "rename", "merge", "detach"),
+            *("forget_entity", "forget_session"),
+        }
         assert (await call(client, "open_session", session="s1"))["known"] is False
         text = "Anna Kern founded Helio in Berlin in 2014."
         assert (await call(client, "add_text", session="s1", text=text, id="1"))["text"] == text
@@ -61,14 +68,20 @@ def test_an_agent_keeps_its_memory_over_stdio(tmp_path: Path) -> None:
         assert (await call(client, "open_session", session="s1"))["chunks"] == 2
         people = await client.call_tool("who_is_who", {"session": "s1"})
         anna = next(one for one in people.structured_content["result"] if one["name"] == "Anna Kern")
-        assert "Her" in anna["mentions"]
+        assert said(anna) == ["Anna Kern", "Her"]
+        places = {name: anna["mentions"][1][name] for name in ("start", "end")}
+        hers = await call(client, "detach", session="s1", **places)
+        assert (hers["id"] != anna["id"], said(hers)) == (True, ["Her"])
+        wrong = await client.call_tool("detach", {"session": "s1", "start": 0, "end": 1})
+        assert wrong.is_error
+        assert said(await call(client, "merge", session="s1", entity=anna["id"], other=hers["id"])) == said(anna)
         renamed = await call(client, "rename", session="s1", entity=anna["id"], name="Anna Kern-Weber")
         assert renamed["name"] == "Anna Kern-Weber"
         page = await client.read_resource("incoref://sessions/s1/entities")
         assert "Anna Kern-Weber" in [one["name"] for one in json.loads(page.contents[0].text)]
         berlin = next(one for one in json.loads(page.contents[0].text) if one["name"] == "Berlin")
         merged = await call(client, "merge", session="s1", entity=anna["id"], other=berlin["id"])
-        assert "Berlin" in merged["mentions"]
+        assert "Berlin" in said(merged)
         await call(client, "forget_entity", session="s1", entity=anna["id"])
         wrong = await client.call_tool("rename", {"session": "s1", "entity": anna["id"], "name": "Eva"})
         assert wrong.is_error

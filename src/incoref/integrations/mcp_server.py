@@ -32,8 +32,8 @@ _SUFFIX = ".incoref"
 
 INSTRUCTIONS = """Remembers who is who across the turns of a conversation or the chunks of a document.
 Open a session, add each turn or chunk in order, and use the text that comes back: pronouns and short names have been
-replaced by names where that is sure. Ask who_is_who for the people and things spoken of; correct mistakes with rename
-and merge."""
+replaced by names where that is sure. Ask who_is_who for the people and things spoken of; correct mistakes with
+rename, merge and detach."""
 
 
 class Memories:
@@ -123,7 +123,7 @@ def server(resolver: Resolver, folder: Path | None = None) -> MCPServer:
 
     @mcp.tool()
     def who_is_who(session: str) -> list[dict[str, Any]]:
-        """The people and things spoken of in a session: id, name, type and how they were mentioned."""
+        """The people and things spoken of in a session: id, name, type, and where they are mentioned in its text."""
         with _told():
             return [_entity_json(entity) for entity in memories.get(session).entities]
 
@@ -150,6 +150,12 @@ def server(resolver: Resolver, folder: Path | None = None) -> MCPServer:
         """Two entities are the same: the first, by its id, gets the mentions of the other."""
         with _told():
             return _corrected(session, memories.get(session).merge(entity, other))
+
+    @mcp.tool()
+    def detach(session: str, start: int, end: int) -> dict[str, Any]:
+        """A mention was linked wrongly: by its start and end, it becomes an entity of its own, which is returned."""
+        with _told():
+            return _corrected(session, memories.get(session).detach((start, end)))
 
     @mcp.tool()
     def forget_entity(session: str, entity: str) -> dict[str, Any]:
@@ -206,5 +212,5 @@ def _entity_json(entity: Entity) -> dict[str, Any]:
         "name": entity.name,
         "type": entity.type,
         "speaker": entity.speaker,
-        "mentions": [mention.text for mention in entity.mentions],
+        "mentions": [{"text": one.text, "start": one.start, "end": one.end} for one in entity.mentions],
     }
