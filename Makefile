@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constr
 
 CORE := .venv-core
 
-.PHONY: demo test test-core test-engines test-fast lint types unit format docs model wheel clean
+.PHONY: demo test test-core test-engines test-fast test-graphrag lint types unit format docs model wheel clean
 
 demo: $(VENV)/.installed
 	@mkdir -p build/demo
@@ -45,6 +45,11 @@ test-core: $(CORE)/.installed $(VENV)/.installed-dev
 	$(CORE)/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is not None)'
 	INCOREF_TINY_MODELS=build/tiny-models OMP_NUM_THREADS=1 $(CORE)/bin/pytest --numprocesses auto --maxprocesses 4 \
 	  --dist worksteal -m "not learning and not slow" tests/unit tests/properties
+
+# The adapter for GraphRAG-SDK with the real package. One package that it needs is compiled: a C++ compiler must be there.
+test-graphrag: $(VENV)/.installed-dev
+	$(PIP) --editable '.[graphrag]'
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 0 tests/unit/integrations/test_graphrag.py
 
 # The tests on clusters of this machine: Ray's and Spark's, which are large. Spark needs Java 17.
 test-engines: $(VENV)/.installed-dev
