@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,19 @@ def test_no_run_time_module_imports_torch() -> None:
     assert {"incoref.resolver", "incoref.session.session", "incoref.cli.train", "incoref.analysis.training"} <= {
         *imported
     }
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda path: path.stem)
+def test_what_benchmarks_import_is_there(script: Path) -> None:
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    modules = {node.module: [alias.name for alias in node.names] for node in imports}
+    if any(name.startswith("incoref.learning") for name in modules):
+        pytest.importorskip("torch", reason="needs PyTorch (extra 'train')")
+    for name, wanted in modules.items():
+        if name.split(".")[0] == "incoref":
+            missing = [one for one in wanted if not hasattr(importlib.import_module(name), one)]
+            assert not missing or all(find_spec(f"{name}.{one}") for one in missing)
 
 
 def test_text_is_read_and_written_as_utf8() -> None:
