@@ -32,7 +32,8 @@ _REPLY = re.compile(r"(?i)^(?:\s*(?:re|aw|fwd?|wg|sv|antw)\s*(?:\[\d+\])?:)+\s*"
 _QUOTED = re.compile(r"\s?> ?")
 _WROTE = re.compile(
     r"(?:On\b.*(?:\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp]\.?[Mm]\.?)?(?:\s*\(?(?:[A-Z]{1,4}T|UTC)\)?)?(?:\s*[+-]\d{4})?|\d{4}),?\s+(?:at\s+)?)?"
-    r"(?P<name>[^<>()\n]{1,80}?)?\s*(?:[<(]\s*(?P<address>[^<>()\s]+@[^<>()\s]+)[>)])?\s*(?:wrote|writes|said):",
+    r"(?P<name>[^<>()\n]{1,80}?)?\s*(?:[<(]\s*(?P<address>[^<>()\s]+@[^<>()\s]+)[>)])?\s*(?:wrote|writes|said)"
+    r"(?:\s+on\b[^:\n]*\d{1,2}:\d{2}[^:\n]*)?:",
     re.DOTALL,
 )
 _WROTE_ELSEWHERE = re.compile(
@@ -44,6 +45,7 @@ _WROTE_ELSEWHERE = re.compile(
 )
 """The same as programs in German, French, Spanish, Italian, Portuguese and Dutch write it."""
 _FOOTER = re.compile(r"(?:Sent from my [^\n.]{1,40}|Get Outlook for (?:iOS|Android)(?:\s*<\S+>)?)\.?")
+_FOOTER_OF_LIST = re.compile(r"_{40,}\s*")
 _BANNER = re.compile(r"(?:-{2,}\s*(?:Original|Forwarded) [Mm]essage\s*-{2,}|_{10,}|Begin forwarded message:)\s*")
 _FROM_HEADER = re.compile(r"\*?From:\*?\s*(.+)")
 _OTHER_HEADER = re.compile(r"\*?(?:Sent|Date|To|Cc|Subject|Reply-To):\*?(?:\s|$)")
@@ -270,7 +272,7 @@ def _pieces(lines: list[str], author: str | None) -> list[_Said]:
 
     while at < len(lines):
         line = lines[at]
-        if line.rstrip("\n") in ("-- ", "--"):
+        if line.rstrip("\n") in ("-- ", "--") or _FOOTER_OF_LIST.fullmatch(line):
             # A signature ends the message, unless something is quoted below it.
             below = next((n for n in range(at, len(lines)) if _begins_quote(lines, n)), len(lines))
             own += _attribution(lines[at + 1 : below])

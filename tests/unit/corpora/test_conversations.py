@@ -455,6 +455,8 @@ HEADERS = (
         "On 3 May 2026, at 10:01, Ann Kern <ann@x.example> wrote:\n>\n> Where is he?\n",
         "On Sun, 3 May 2026 10:01:00 +0000\nAnn Kern <ann@x.example> wrote:\n> Where is he?\n",
         "Ann Kern wrote:\n> Where is he?\n",
+        "Ann Kern wrote on 03.05.2026 10:01:\n> Where is he?\n",
+        "_______________________________________________\nharbour mailing list\n\nAnn Kern wrote:\n> Where is he?\n",
         "Sent from my iPhone\n\n> On 3 May 2026, at 10:01, Ann Kern <ann@x.example> wrote:\n>\n> Where is he?\n",
         "-- \nBen Ortiz\nHarbour office\n\nOn Sun, May 3, 2026 at 10:01 AM Ann Kern wrote:\n\n> Where is he?\n",
         "Am 03.05.2026 um 10:01 schrieb Ann Kern:\n> Where is he?\n",
