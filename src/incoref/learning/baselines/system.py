@@ -105,6 +105,8 @@ class Baseline(nn.Module):
     @torch.inference_mode()
     def predict(self, document: Document) -> Prediction:
         """The clusters of a document as half-open ranges of words."""
+        if not document.tokens:
+            return Prediction([], 0, 0)
         pieces = self.pieces_of(document)
         prediction = self._system.predict(self._encode, pieces)
         return Prediction(word_clusters(pieces, prediction.clusters), prediction.spans, prediction.comparisons)
