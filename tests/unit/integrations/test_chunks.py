@@ -27,7 +27,7 @@ def test_places_count_only_if_all_chunks_of_a_document_have_one(rule_resolver: R
 
 
 @pytest.mark.parametrize("header", ["", "Report on Helio. "])
-def test_places_that_count_from_the_start_of_a_page_are_left_alone(tiny: TinyModels, header: str) -> None:
+def test_places_that_count_from_the_start_of_a_page_are_left_alone(rule_resolver: Resolver, header: str) -> None:
     """As text splitters write them for the pages of a file, all of which have the same source."""
     chunks = [
         Chunk("a", f"{header}Anna left.", 0),
@@ -35,7 +35,7 @@ def test_places_that_count_from_the_start_of_a_page_are_left_alone(tiny: TinyMod
         Chunk("a", f"{header}Carl woke.", 0),
         Chunk("a", "He slept.", len(header) + 11),
     ]
-    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)))
+    passages = contextualise(chunks, rule_resolver)
     assert [passage.text for passage in passages] == [
         f"{header}Anna left.",
         "Anna slept.",
@@ -44,11 +44,11 @@ def test_places_that_count_from_the_start_of_a_page_are_left_alone(tiny: TinyMod
     ]
 
 
-def test_a_chunk_within_another_fits_where_it_is(tiny: TinyModels) -> None:
+def test_a_chunk_within_another_fits_where_it_is(rule_resolver: Resolver) -> None:
     chunks = [
         Chunk("a", "Anna left. She slept. She woke.", 0),
         Chunk("a", "She slept.", 11),
         Chunk("a", "Carl ate.", 32),
     ]
-    passages = contextualise(chunks, Resolver(RuleModel.like(tiny.model)))
+    passages = contextualise(chunks, rule_resolver)
     assert [passage.text for passage in passages] == ["Anna left. She slept. She woke.", "Anna slept.", "Carl ate."]
