@@ -56,12 +56,12 @@ def find_columns(sentences: Sequence[Sequence[Sequence[str]]], document: str) ->
 
 
 def looks_like_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether rows without a header are a table whose last column holds coreference."""
-    return len(rows) > 1 and len(rows[0]) > 1 and len({len(row) for row in rows}) == 1 and _brackets_only(rows)
+    """Whether rows without a header are a table of which a column, not the first, holds coreference."""
+    is_table = len(rows) > 1 and len({len(row) for row in rows}) == 1
+    return is_table and any(map(_brackets_only, list(zip(*rows, strict=True))[1:]))
 
 
-def _brackets_only(rows: Sequence[Sequence[str]]) -> bool:
-    cells = [row[-1] for row in rows]
+def _brackets_only(cells: Sequence[str]) -> bool:
     return any(map(_is_bracketed, cells)) and all(cell in _EMPTY or _is_bracketed(cell) for cell in cells)
 
 

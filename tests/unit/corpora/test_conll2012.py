@@ -159,6 +159,7 @@ def test_documents_begin_and_end(text: str, line: int) -> None:
 @pytest.mark.parametrize("with_header", [True, False])
 def test_word_and_coreference_are_found_by_content(table: str, with_header: bool) -> None:
     text = f"#begin document (doc); part 000\n{table}#end document\n" if with_header else table
+    assert guess(text, "doc.conll").name == "conll-2012"
     (document,) = read(text, "doc.conll")
     assert document.id == "doc"
     assert document.text == "Anna met her brother"
