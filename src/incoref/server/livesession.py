@@ -146,20 +146,30 @@ def options_in(head: bytes) -> SessionOptions:
     return SessionOptions(**json.loads(head)["options"])
 
 
-def load(resolver: Resolver, store: Store, id: str, between: Callable[[], None] | None = None) -> LiveSession:
-    """A session as it was when its last record was written.
+Restore = Callable[[bytes], Session]
+
+
+def load(
+    resolver: Resolver,
+    store: Store,
+    id: str,
+    between: Callable[[], None] | None = None,
+    restore: Restore | None = None,
+) -> LiveSession:
+    """A session as it was when its last record was written; ``restore`` is ``resolver.restore`` or calls it.
 
     Raises ``Refused`` (``OTHER_MODEL``) if that is not possible with this model and this version of the package.
     """
     head = json.loads(store.head(id))
     if head["model"] != resolver.model.fingerprint:
         raise Refused(OTHER_MODEL, f"the session was started with a different model; {_WAY_OUT}")
-    live, records = _start(resolver, store, id, head["options"])
+    restore = restore or resolver.restore
+    live, records = _start(resolver, restore, store, id, head["options"])
     try:
         for record in records:
             follow(live, record, Command.decode(record.command), between)
     except Refused as error:
-        latest = _latest(resolver, store, id)
+        latest = _latest(restore, store, id)
         if latest is None:
             raise error
         return latest
@@ -209,7 +219,7 @@ def follow(live: LiveSession, record: Record, command: Command, between: Callabl
 
 
 def _start(
-    resolver: Resolver, store: Store, id: str, options: dict[str, Any]
+    resolver: Resolver, restore: Restore, store: Store, id: str, options: dict[str, Any]
 ) -> tuple[LiveSession, Sequence[Record]]:
     """The latest usable state from which all undo steps are known, and the records since."""
     numbers = store.snapshots(id)
@@ -224,7 +234,7 @@ def _start(
         bases.insert(0, base)
         if base.exact:
             try:
-                return _live(resolver, number, header, saved, _renewed(bases)), since
+                return _live(restore, number, header, saved, _renewed(bases)), since
             except Refused:  # written by another version; what it read can be read again, unless it is erased
                 records, bases = store.records(id), []
                 if not records or records[0].number > 1:
@@ -234,18 +244,18 @@ def _start(
     return LiveSession(resolver.session(**options), bases=_renewed(bases)), store.records(id)
 
 
-def _latest(resolver: Resolver, store: Store, id: str) -> LiveSession | None:
+def _latest(restore: Restore, store: Store, id: str) -> LiveSession | None:
     """The session from a snapshot after its last record, if there is one; nothing before it can be undone."""
     numbers = store.snapshots(id)
     if not numbers or numbers[-1] != store.last(id):
         return None
     header, saved = _snapshot_parts(store.snapshot(id, numbers[-1]))
-    return _live(resolver, numbers[-1], header, saved, [Base(numbers[-1], exact=True)])
+    return _live(restore, numbers[-1], header, saved, [Base(numbers[-1], exact=True)])
 
 
-def _live(resolver: Resolver, number: int, header: Header, saved: bytes, bases: list[Base]) -> LiveSession:
+def _live(restore: Restore, number: int, header: Header, saved: bytes, bases: list[Base]) -> LiveSession:
     try:
-        session = resolver.restore(saved)
+        session = restore(saved)
     except IncorefError as error:  # written by another version
         raise Refused(OTHER_MODEL, f"the session's snapshot can't be continued: {error}; {_WAY_OUT}") from error
     return LiveSession(session, number, header.sequence, header.characters, header.introduced, bases)

@@ -52,6 +52,10 @@ _FLUSH_RECORDS = 10
 _LONG = 5_000
 """Sentences after which a session gets its snapshots at twice the distance, then at three times, and so on: a
 snapshot takes as long as the session is."""
+_LARGE = 1_000
+"""Sentences from which on a session takes noticeably long to render, save and load."""
+_LARGE_SAVE = 500_000
+"""Bytes of such a session's snapshot."""
 _SWEEP_SECONDS = 5.0
 _EXPIRE_SECONDS = 60.0
 _HEALTHY_SECONDS = 2.0
@@ -86,6 +90,7 @@ class SessionService:
         self._seconds_each = 0.05
         self._healthy_until = 0.0
         self._check_lock = Lock()
+        self._large_lock = Lock()
         self._register_gauges()
         self._sweeper = Thread(target=self._sweep, name="incoref-sweeper", daemon=True)
         self._sweeper.start()
@@ -147,11 +152,14 @@ class SessionService:
 
         def looked() -> T:
             try:
-                return function(self._current(id))
+                live = self._current(id)
             except Refused as error:
                 if error.kind is not OTHER_MODEL:
                     raise
-            return function(load_archived(self.store, id))
+                with self._beside_others(self.store.last(id) > _LARGE):
+                    return function(load_archived(self.store, id))
+            with self._beside_others(live.session.sentences > _LARGE):
+                return function(live)
 
         return self._submit(id, looked)
 
@@ -383,10 +391,20 @@ class SessionService:
 
     def _submit_snapshot(self, id: str, live: LiveSession) -> None:
         def put() -> None:
-            with suppress(StoreFailed, NoSession):  # the log has it all; readyz tells that the store fails
+            # The log has it all; readyz tells that the store fails.
+            with suppress(StoreFailed, NoSession), self._beside_others(live.session.sentences > _LARGE):
                 live.snapshot(self.store, id)
 
         self._submit(id, put, must=True)
+
+    @contextmanager
+    def _beside_others(self, large: bool) -> Iterator[None]:
+        """For work that can't give way: if it is large, it takes nobody's place, and only one runs at a time."""
+        if not large:
+            yield
+            return
+        with self._executor.elsewhere(), self._large_lock:
+            yield
 
     def _scrub(self, done: str) -> None:
         """Remove from the store's files what was just deleted."""
@@ -475,7 +493,11 @@ class SessionService:
 
     def _load(self, id: str) -> LiveSession:
         self.metrics.loads.inc()
-        return load(self.resolver, self.store, id, self._give_way)
+        return load(self.resolver, self.store, id, self._give_way, self._restored)
+
+    def _restored(self, saved: bytes) -> Session:
+        with self._beside_others(len(saved) > _LARGE_SAVE):
+            return self.resolver.restore(saved)
 
     def _touch(self, id: str, live: LiveSession) -> None:
         """Note that a session is in use, now and then; reading works even if that can't be written."""

@@ -33,7 +33,7 @@ from incoref.server.commands import (
     Undo,
 )
 from incoref.server.limits import Limits
-from incoref.server.livesession import load, load_archived
+from incoref.server.livesession import LiveSession, load, load_archived
 from incoref.server.memory_store import MemoryStore
 from incoref.server.problems import (
     BUSY,
@@ -495,6 +495,46 @@ def test_a_session_that_is_read_again_gives_way(resolver: Resolver) -> None:
     calls: list[int] = []
     load(resolver, store, id, lambda: calls.append(1))
     assert len(calls) >= 3
+
+
+@pytest.mark.parametrize("work", ["look", "look without the model", "load", "snapshot"])
+def test_a_large_session_does_not_hold_up_others(
+    resolver: Resolver, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    """What can't give way runs beside the only worker."""
+    monkeypatch.setattr("incoref.server.service._LARGE", 1)
+    monkeypatch.setattr("incoref.server.service._LARGE_SAVE", 1)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    store = MemoryStore()
+    with service_with(resolver, store, snapshot_every=2) as service:
+        id, other = service.create("me").result(), service.create("me").result()
+        for _ in range(3):
+            service.perform(id, Say("Anna left . She met Carl .")).result()
+    with service_with(resolver, store, snapshot_every=1) as service:
+        service.perform(other, Say("Berta left .")).result()
+        with monkeypatch.context() as patch:
+            if work == "look without the model":
+                head = store._sessions[id].head
+                store._sessions[id].head = head.replace(resolver.model.fingerprint.encode(), b"another")
+            if work == "load":
+                restore = resolver.restore
+                patch.setattr(Resolver, "restore", lambda _, saved: (slow(), restore(saved))[1])
+            if work == "snapshot":
+                service.look(id, lambda live: live.number).result()
+                patch.setattr(LiveSession, "snapshot", slow)
+                service.perform(id, Say("Anna left .")).result()
+            else:
+                service.look(id, slow)
+            assert begun.wait(60)
+        try:
+            assert service.perform(other, Say("She stayed .")).result(30)
+        finally:
+            go_on.set()
 
 
 def test_what_an_early_version_wrote_is_refused_with_a_reason(tiny: TinyModels, resolver: Resolver) -> None:
