@@ -206,13 +206,14 @@ class ClusterScorer:
         attention = vectors @ self.attention
         joined = np.empty((len(spans), self.span), np.float32)
         width = vectors.shape[1]
-        for row, (first, last) in zip(joined, spans, strict=True):
+        part = dict(zip(SPAN_PARTS, np.split(joined, [width, 2 * width, 3 * width], axis=1), strict=True))
+        firsts, lasts = np.array(spans).T
+        part["first"][:], part["last"][:] = vectors[firsts], vectors[lasts]
+        part["width"][:] = self.width_table[np.minimum(WIDEST, lasts - firsts)]
+        for mean, (first, last) in zip(part["mean"], spans, strict=True):
             scores = attention[first : last + 1]
             weights = np.exp(scores - scores.max())
-            part = dict(zip(SPAN_PARTS, np.split(row, [width, 2 * width, 3 * width]), strict=True))
-            part["first"][:], part["last"][:] = vectors[first], vectors[last]
-            part["mean"][:] = (weights / weights.sum()) @ vectors[first : last + 1]
-            part["width"][:] = self.width_table[min(WIDEST, last - first)]
+            mean[:] = (weights / weights.sum()) @ vectors[first : last + 1]
         return self.span_vectors(self.project(joined) + self.projection_bias)
 
     def span_vectors(self, vectors: Floats) -> list[SpanVector]:

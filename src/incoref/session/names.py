@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from incoref.model.features import facts_of
+from incoref.model.features.mention import is_pronoun
 from incoref.text.english import head_of
 
 LONGEST = 8
@@ -102,7 +102,7 @@ def _with_small_letter(text: str) -> str:
 
 
 def _kind(words: Sequence[str]) -> Kind:
-    if facts_of(words, 0, 0, 0, None).pronoun:
+    if is_pronoun(words):
         return Kind.PRONOUN
     if len(words) > LONGEST or any(_is_clumsy(word) for word in words[1:]):
         return Kind.LONG_DESCRIPTION

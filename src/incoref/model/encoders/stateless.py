@@ -22,7 +22,7 @@ _SHORTEST_LINE, _LINE_STEP = 16, 8
 """Attention takes time by the square of a line's length, empty places included."""
 _MOST_ROWS = 64
 """Sub-words in one call of several blocks: more make it no cheaper, only longer."""
-_MANY_ROWS = 384
+_MANY_ROWS = 192
 """The same where nobody waits for an answer."""
 _COMPANY = 3
 """Threads for each call that can run, so that some wait, and go together, while it does."""

@@ -74,10 +74,9 @@ def facts_of(
     words: Sequence[str], first: int, sentence: int, turn: int, speaker: str | None, quoted: Quoted = UNQUOTED
 ) -> MentionFacts:
     """The facts of a mention made of these words."""
-    lower = [word.lower() for word in words]
-    while len(lower) > 1 and lower[0] in ARTICLES:
-        words, lower = words[1:], lower[1:]
-    pronoun = PRONOUNS.get(lower[0], 0) if len(lower) == 1 else 0
+    lower = _without_articles([word.lower() for word in words])
+    words = words[len(words) - len(lower) :]
+    pronoun = _pronoun(lower)
     place = head_of(lower)
     head = lower[place]
     content = content_words(lower)
@@ -104,6 +103,21 @@ def facts_of(
         gender=next((GENDER_OF_WORD[word] for word in (head, *capitals) if word in GENDER_OF_WORD), 0),
         quoted=quoted,
     )
+
+
+def is_pronoun(words: Sequence[str]) -> bool:
+    """Whether a mention made of these words is a pronoun: ``facts_of`` says which."""
+    return bool(_pronoun(_without_articles([word.lower() for word in words])))
+
+
+def _without_articles(lower: Sequence[str]) -> Sequence[str]:
+    while len(lower) > 1 and lower[0] in ARTICLES:
+        lower = lower[1:]
+    return lower
+
+
+def _pronoun(lower: Sequence[str]) -> int:
+    return PRONOUNS.get(lower[0], 0) if len(lower) == 1 else 0
 
 
 @lru_cache(maxsize=4096)

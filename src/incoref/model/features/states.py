@@ -169,14 +169,14 @@ class EntityStates:
         """
         if len(self._speakers) > 4 * len(self) + names:
             return self.kept(range(len(self))).trimmed(names)
+        if all(max(map(len, values), default=0) <= 2 * names for values in self._lists.values()):
+            return self
         crowded = {
             entity
             for values in self._lists.values()
             for entity, word_sets in enumerate(values)
             if len(word_sets) > 2 * names
         }
-        if not crowded:
-            return self
         rows = self.rows()
         for entity in crowded:
             for feature in REGISTRY.values():
