@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -171,6 +172,26 @@ def test_the_summary_says_what_was_done(lines: Path, model: Path, tmp_path: Path
     assert first.endswith(f"3 bad rows: {tmp_path / 'out' / 'errors.jsonl'}")
     assert "documents/s" in second
     assert "words/s" in second
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_disk_without_room_is_said_in_a_line_and_the_run_goes_on_later(
+    lines: Path, model: Path, whole: dict[str, bytes], tmp_path: Path, workers: int
+) -> None:
+    out = tmp_path / "out"
+    arguments = command(lines, "-o", out, "--model", model, "--shard-rows", "5", "--workers", str(workers))
+    room = sorted(len(content) for name, content in whole.items() if name.startswith("part-"))[-3]
+    process = subprocess.run(
+        arguments,
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
+    )
+    assert process.returncode == 1
+    assert process.stderr.startswith(f"incoref: {out}: File too large; what is finished is kept".encode())
+    assert process.stderr.count(b"\n") == 1
+    subprocess.run(arguments, capture_output=True, check=True)
+    assert contents(out) == whole
 
 
 def test_faults_are_one_line(lines: Path, model: Path, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ class Resolved:
     def to_json(self, fields: Sequence[str]) -> dict[str, Any]:
         """The chosen fields as JSON, the id first and the other columns last."""
         ours = self.fields(fields)
-        return {**ours, **{name: _plain(value) for name, value in self.row.others.items() if name not in ours}}
+        return {**ours, **{name: plain(value) for name, value in self.row.others.items() if name not in ours}}
 
     def to_row(self, fields: Sequence[str]) -> dict[str, Any]:
         """The same, with other columns as they were given."""
@@ -143,7 +143,7 @@ class Resolved:
         return values
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value of a table as JSON has it: dates as text, bytes as base64, null for what isn't a number."""
     match value:
         case None | bool() | int() | str():
@@ -151,9 +151,9 @@ def _plain(value: Any) -> Any:
         case float():
             return value if isfinite(value) else None
         case Mapping():
-            return {str(name): _plain(item) for name, item in value.items()}
+            return {str(name): plain(item) for name, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain(item) for item in value]
         case bytes():
             return b64encode(value).decode("ascii")
         case _:

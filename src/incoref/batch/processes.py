@@ -110,9 +110,5 @@ def _work(job: Job, model: Resolver | str, pipe: Connection, inherited: list[Any
             pipe.send(("done", number, do_shard(job, resolver, number, rows, tell)))
         except IncorefError as error:
             pipe.send(("error", str(error)))
-        except OSError as error:
-            if isinstance(error, BrokenPipeError | ConnectionError):
-                return  # the parent is gone
-            pipe.send(("error", str(error)))
-        except EOFError:
-            return
+        except (EOFError, ConnectionError):
+            return  # the parent is gone

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from incoref.batch.answers import FIELDS, BadRow, Columns, resolved
+from incoref.batch.answers import FIELDS, BadRow, Columns, plain, resolved
 from incoref.batch.sources import Raw, arrow
 from incoref.errors import IncorefError
 from incoref.resolver import Resolver
@@ -104,7 +104,7 @@ class TableWriter:
     def write(self, answer: Mapping[str, Any]) -> None:
         row = {**answer, "id": str(answer["id"])}
         if self._others_as_json:
-            others = {name: value for name, value in answer.items() if name not in self._schema.names}
+            others = {name: plain(value) for name, value in answer.items() if name not in self._schema.names}
             row[OTHERS] = json.dumps(others, ensure_ascii=False) if others else None
         self._rows.append(row)
         if len(self._rows) == _GROUP:

@@ -12,6 +12,7 @@ from typing import Any
 from incoref.batch.answers import DEFAULT_FIELDS, BadRow, Columns, Resolved, resolved
 from incoref.batch.shards import Record, Shards
 from incoref.batch.sources import Raw
+from incoref.errors import IncorefError
 from incoref.outputs.jsonable import json_line
 from incoref.resolver import Resolver
 
@@ -48,7 +49,7 @@ def do_shard(job: Job, resolver: Resolver, number: int, rows: Sequence[Raw], tel
     errors: list[dict[str, Any]] = []
     documents = words = entities = told_words = told_rows = 0
     told = time.monotonic()
-    with _writer(job, unfinished) as write:
+    with _faults(job.folder), _writer(job, unfinished) as write:
         for done, answer in enumerate(
             resolved(resolver, rows, job.columns, singletons=job.singletons, options=job.options), start=1
         ):
@@ -63,8 +64,22 @@ def do_shard(job: Job, resolver: Resolver, number: int, rows: Sequence[Raw], tel
                 tell(done - told_rows, words - told_words)
                 told, told_rows, told_words = time.monotonic(), done, words
     record = Record(len(rows), documents, words, entities, tuple(errors))
-    shards.finish(number, unfinished, record)
+    with _faults(job.folder):
+        shards.finish(number, unfinished, record)
     return record
+
+
+@contextmanager
+def _faults(folder: Path) -> Iterator[None]:
+    """What can go wrong with writing, as an error that says how to go on."""
+    try:
+        yield
+    except ConnectionError:  # nobody is there to be told
+        raise
+    except OSError as error:
+        raise IncorefError(
+            f"{folder}: {error.strerror or error}; what is finished is kept: run the same command again to go on"
+        ) from error
 
 
 @contextmanager

@@ -25,6 +25,14 @@ def test_half_a_character_becomes_a_question_mark(tmp_path: Path) -> None:
     assert (row["id"], json.loads(row["columns"])) == ("3", {"n": 1})
 
 
+def test_other_columns_are_json_whatever_numbers_they_hold(tmp_path: Path) -> None:
+    schema = schema_of(None, Columns(), FIELDS)
+    with TableWriter(tmp_path / "a.parquet", schema, others_as_json=True) as table:
+        table.write({**ANSWER, "n": float("inf"), "deep": [{"m": float("-inf"), "k": 2.5}]})
+    (row,) = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert row["columns"] == '{"n": null, "deep": [{"m": null, "k": 2.5}]}'
+
+
 def test_columns_of_tables_keep_their_types() -> None:
     given = pa.schema(
         [("text", pa.string()), ("id", pa.int64()), ("when", pa.timestamp("us")), ("entities", pa.int8())]
