@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -94,6 +96,40 @@ def test_nonsense_in_any_quantity_is_found(name: str, shared: Path) -> None:
         reference, expected=reference.expected[:1], double=lambda _: found, single=lambda _: found, own=list
     )
     assert all(row.passed for row in right.check())
+
+
+def beginning(document: dict[str, Any], count: int) -> dict[str, Any]:
+    """The first pieces of a document as any of the folders describes it, without gold clusters."""
+    cut = {name: document[name][:count] for name in ("sentence_map", "subtoken_map") if name in document}
+    if "token_clusters" in document:  # s2e: one row
+        return {**document, "input_ids": document["input_ids"][:count], "token_clusters": []}
+    more = 2 if "used_to" in document else 0  # longdoc: symbols are no pieces
+    cut |= {"input_ids": [document["input_ids"][0][: count + more]], "segment_lengths": [count]}
+    cut |= {"speaker_ids": document.get("speaker_ids", [])[:1], "used_from": [0], "used_to": [count]}
+    gold = ("gold_starts", "gold_ends", "gold_cluster_ids", "subtoken_clusters")
+    return {**document, **cut, **{name: [] for name in gold}}
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_the_shortest_documents_can_be_checked(name: str, shared: Path, tmp_path: Path) -> None:
+    folder = tmp_path / name
+    shutil.copytree(shared / "reference-outputs" / "baselines" / name, folder, copy_function=shutil.copyfile)
+    [document, *_] = json.loads((folder / "documents.json").read_text())
+    [outputs, *_] = json.loads((folder / "expected.json").read_text())
+    ratio = json.loads((folder / "config.json").read_text()).get("top_span_ratio", 0)
+    outputs.pop("truncated_from_segment_1", None)
+    for count in (1, 2, 3, 9):
+        (folder / "documents.json").write_text(json.dumps([beginning(document, count)]))
+        if "longdoc" in name:  # no span is learned from
+            outputs["training"]["sampled_invalid"]["random_numbers"] = [0.9] * int(ratio * count)
+        (folder / "expected.json").write_text(json.dumps([outputs]))
+        reference = read_reference(folder)
+        found = json.loads(json.dumps(reference.double(0)))
+        same = replace(reference, expected=[found], single=lambda _, found=found: found, own=list)
+        assert all(row.passed for row in same.check())
+        first, wrong = next((quantity, copy) for quantity, copy in wrong_copies(found) if len(quantity) == 1)
+        rows = replace(same, expected=[wrong]).check()
+        assert [row.quantity for row in rows if not row.passed] == [first[0].replace("_", " ")]
 
 
 @pytest.mark.parametrize("name", FOLDERS)

@@ -337,7 +337,8 @@ class Longdoc(nn.Module):
         skipped = [span not in gold and rng.random() > self.config.sample_invalid for span in spans]
         actions = gold_actions(self.config, spans, document.clusters, skipped)
         loss = self.loss(self.forced(mentions, document, actions, skipped))
-        yield {"links": loss.coref, "writing": self.config.memory_loss * loss.write}
+        if loss.total.requires_grad:  # else there is no span to learn from
+            yield {"links": loss.coref, "writing": self.config.memory_loss * loss.write}
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
         reading = self(encode(document.windows), document)

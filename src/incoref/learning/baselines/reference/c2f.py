@@ -25,6 +25,7 @@ from incoref.learning.baselines.reference.weights import (
     new_encoder,
     norms,
     read_config,
+    smallest,
 )
 from incoref.learning.reference_outputs import Outputs, Reference, numbers, read_json, read_outputs
 
@@ -175,20 +176,20 @@ def _outputs(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict
     return outputs
 
 
-def _margins(scores: C2FScores) -> dict[str, float]:
+def _margins(scores: C2FScores) -> dict[str, float | None]:
     """The smallest gaps between neighbouring mention scores, coarse scores of a row, best and second-best entry."""
-    first, second = scores.scores.topk(2, dim=1).values.unbind(1)
+    ordered = scores.scores[1:].sort(dim=1).values
     return {
-        "mention_score_gap": _smallest_gap(scores.mention_scores[None]),
-        "coarse_gap": _smallest_gap(scores.coarse_all),
-        "argmax_gap": (first - second)[1:].min().item(),
+        "mention_score_gap": smallest(_gaps(scores.mention_scores[None])),
+        "coarse_gap": smallest(_gaps(scores.coarse_all)),
+        "argmax_gap": smallest(ordered[:, -1:] - ordered[:, -2:-1]),
     }
 
 
-def _smallest_gap(rows: Tensor) -> float:
+def _gaps(rows: Tensor) -> Tensor:
     ordered = rows.sort(dim=1).values
     gaps = ordered[:, 1:] - ordered[:, :-1]
-    return gaps[gaps.isfinite()].min().item()
+    return gaps[gaps.isfinite()]
 
 
 def _truncated(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict[str, Any]:

@@ -187,7 +187,8 @@ def _train(
     reading = system.forced(mentions, document, gold, skipped)
     loss = system.loss(reading)
     model.zero_grad()
-    loss.total.backward()
+    if loss.total.requires_grad:  # else all spans were skipped
+        loss.total.backward()
     gradients = gradient_norms(model, folder, NAMES, encoder=False)
     parts = {"total": loss.total.item(), "coref": loss.coref.item()}
     if system.config.memory != "unbounded-no-ignore":

@@ -23,6 +23,7 @@ from incoref.learning.baselines.reference.weights import (
     load,
     new_encoder,
     read_config,
+    smallest,
 )
 from incoref.learning.baselines.s2e import S2E, S2EScores
 from incoref.learning.reference_outputs import Outputs, Reference, numbers, read_json, read_outputs
@@ -83,7 +84,7 @@ class _Check:
         scores = system(pieces, document)
         gold = system.gold(scores, document)
         total = marginal_loss(scores.scores, gold).sum()
-        loss = total / len(scores.spans)
+        loss = total / max(len(scores.spans), 1)
         self.model.zero_grad()
         loss.backward()
         norms = gradient_norms(self.model, self._folder, NAMES, padding=self._padding)
@@ -120,7 +121,7 @@ class _Check:
             self.model.system.scored(self.vectors(row), len(ids))
             for row, (ids, _) in zip(padded, documents, strict=True)
         ]
-        most = max(len(each.spans) for each in scores)
+        most = max(1, *(len(each.spans) for each in scores))
         losses = [
             marginal_loss(each.scores, self.model.system.gold(each, document)).sum() / most
             for each, (_, document) in zip(scores, documents, strict=True)
@@ -191,12 +192,12 @@ def _without_padding(batch: Any, documents: Sequence[tuple[Sequence[int], Pieces
     return clamped
 
 
-def _margins(scores: S2EScores) -> dict[str, float]:
+def _margins(scores: S2EScores) -> dict[str, float | None]:
     """The gaps between the last span kept and the next, and between best and second-best entry."""
     ordered = scores.mention_scores.sort(descending=True).values
-    first, second = scores.scores[1:].topk(2, dim=1).values.unbind(1)
+    entries = scores.scores[1:].sort(dim=1).values
     count = len(scores.spans)
     return {
-        "kept_gap": (ordered[count - 1] - ordered[count]).item(),
-        "argmax_gap": (first - second).min().item(),
+        "kept_gap": smallest(ordered[:count][-1:] - ordered[count : count + 1]),
+        "argmax_gap": smallest(entries[:, -1:] - entries[:, -2:-1]),
     }

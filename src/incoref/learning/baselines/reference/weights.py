@@ -150,3 +150,8 @@ def norms(values: Tensor) -> list[float]:
     """The norm of each row."""
     row_norms: list[float] = values.detach().norm(dim=-1).tolist()
     return row_norms
+
+
+def smallest(gaps: Tensor) -> float | None:
+    """The smallest gap; None if there is none."""
+    return gaps.min().item() if gaps.numel() else None
