@@ -107,12 +107,16 @@ def test_ray_data_with_a_worker_killed(cluster: Any, model: Path, expected: list
     assert {row["error"] for row in answers} == {None}
 
 
-def test_incoref_batch_on_a_cluster_gives_the_same_bytes(cluster: Any, model: Path, tmp_path: Path) -> None:
-    lines = tmp_path / "in.jsonl"
+def test_incoref_batch_on_a_cluster_gives_the_same_bytes(
+    cluster: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the workers are elsewhere
+    lines, story = Path("in.jsonl"), Path("story.txt")
     lines.write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(TEXTS)))
-    run(lines, tmp_path / "here", model=model, shard_rows=10)
-    summary = run(lines, tmp_path / "there", model=model, shard_rows=10, workers=2, ray="local")
-    assert summary.documents == ROWS
+    story.write_text(TEXTS[0])
+    run([lines, story], "here", model=model, shard_rows=10)
+    summary = run([lines, story], "there", model=model, shard_rows=10, workers=2, ray="local")
+    assert (summary.documents, summary.errors) == (ROWS + 1, 0)
     for path in (tmp_path / "here").glob("*.jsonl"):
         assert path.read_bytes() == (tmp_path / "there" / path.name).read_bytes(), path.name
 

@@ -6,6 +6,8 @@ All machines must see the folders of input and output under the same paths.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from incoref.batch.processes import Task
@@ -24,6 +26,10 @@ class _Worker:
         return number, do_shard(self._job, self._resolver, number, rows, lambda rows, words: None)
 
 
+def _absolute(row: Raw) -> Raw:
+    return replace(row, value=row.value.absolute()) if isinstance(row.value, Path) else row
+
+
 def on_ray(
     job: Job, model: str | None, tasks: Iterator[Task], tell: Tell, workers: int, address: str
 ) -> Iterator[tuple[int, Record]]:
@@ -33,6 +39,8 @@ def on_ray(
         from ray.util import ActorPool
     except ImportError as error:
         raise MissingExtra("ray", "ray", "incoref batch --ray") from error
+    job = replace(job, folder=job.folder.absolute())  # workers stand in another folder
+    model = None if model is None else str(Path(model).absolute())
     ours = not ray.is_initialized()
     if ours:
         try:
@@ -46,7 +54,8 @@ def on_ray(
         def submit() -> None:
             task = next(tasks, None)
             if task is not None:
-                pool.submit(lambda actor, task: actor.do.remote(*task), task)
+                number, rows = task
+                pool.submit(lambda actor, rows: actor.do.remote(number, rows), list(map(_absolute, rows)))
 
         for _ in range(workers + 1):  # one in reserve
             submit()
