@@ -52,7 +52,7 @@ def sections(report: str) -> dict[str, str]:
 def test_all_systems_have_one_budget() -> None:
     runs = [step.run for step in Recipe.load(RECIPE).steps if step.run]
     for place in CONFIGS:
-        read = [Configuration.read(place, run.settings) for run in runs]
+        read = [Configuration.load(place, run.settings) for run in runs]
         assert {config.kind for config in read} == {"streaming", "c2f", "s2e", "icoref", "longdoc", "corefqa"}
         assert len({(config.encoder, config.training.epochs, config.train, config.dev) for config in read}) == 1
     for planned in read_plan(ROOT / "configs" / "results.toml").analyses:

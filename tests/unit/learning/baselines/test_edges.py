@@ -43,7 +43,7 @@ EDGES = {
 def test_they_are_read_and_learned_from(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_baseline_run(tmp_path, name)
     monkeypatch.chdir(tmp_path)
-    training = BaselineTraining(Configuration.read(Path("config.toml")), torch.device("cpu"))
+    training = BaselineTraining(Configuration.load(Path("config.toml")), torch.device("cpu"))
     model = training.model
     with torch.no_grad():
         for parameter in model.system.parameters():
