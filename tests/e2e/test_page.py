@@ -114,6 +114,20 @@ def agrees(page: Page) -> None:
     assert shown(page) == expected
 
 
+def test_own_text_is_shown_from_the_answer_to_it(page: Page) -> None:
+    """The page asks for the state when it opens a session, and not again for what it has sent itself."""
+    add(page, "Anna saw the old man.")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/v1/sessions/" in request.url else None)
+    add(page, "He met Carl and Berta in the city.", "She saw him.")
+    field(page).press_sequentially("It was her dog. The man")
+    expect(page.locator(".s")).to_have_count(4)
+    agrees(page)
+    sent = [url for url in asked if "/feed?since=" in url or "/flush?since=" in url]
+    assert len(sent) >= 3
+    assert [url for url in asked if url not in sent] == []
+
+
 def test_sentences_are_marked_as_they_end(page: Page) -> None:
     field(page).press_sequentially("Anna saw Dr. Carl. ")
     field(page).press_sequentially("He left")

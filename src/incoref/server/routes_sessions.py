@@ -27,7 +27,7 @@ from incoref.server.commands import (
     Split,
     Undo,
 )
-from incoref.server.events import events
+from incoref.server.events import answer_of, events
 from incoref.server.problems import INVALID, Refused
 from incoref.server.routes_text import recognised
 from incoref.server.routing import (
@@ -59,6 +59,15 @@ Since = Annotated[
         ge=0,
         le=2**53 - 1,
         description="Only what starts at this sentence: its text, and the entities mentioned from there on.",
+    ),
+]
+StateSince = Annotated[
+    int | None,
+    Query(
+        alias="since",
+        ge=0,
+        le=2**53 - 1,
+        description="Add the session's `state` to the response, as `GET` with this `since` returns it.",
     ),
 ]
 Replay = Annotated[
@@ -134,6 +143,14 @@ async def delete(id: Id, service: Service) -> Response:
     return Response(status_code=204)
 
 
+async def _read_on(service: Service, id: str, command: Command, sequence: int | None, since: int | None) -> Response:
+    """Read text; with ``since``, a follower needs no second request to see what came of it."""
+    answer = answer_of(await done(service.perform(id, command, sequence)))
+    if since is not None:
+        answer["state"] = await done(service.look(id, lambda live: views.session_state(id, live, since)))
+    return json_response(answer)
+
+
 @router.post(
     "/{id}/feed",
     response_model=None,
@@ -141,9 +158,9 @@ async def delete(id: Id, service: Service) -> Response:
     operation_id="feed",
     summary="Add text",
 )
-async def feed(id: Id, request: schemas.FeedRequest, service: Service) -> Response:
+async def feed(id: Id, request: schemas.FeedRequest, service: Service, since: StateSince = None) -> Response:
     """Returns updates for the sentences that ended. They are stored before they are returned."""
-    return await performed(service, id, command_of(request), request.sequence)
+    return await _read_on(service, id, command_of(request), request.sequence, since)
 
 
 @router.post(
@@ -177,8 +194,8 @@ async def import_(id: Id, request: schemas.ImportRequest, service: Service) -> R
     operation_id="flush",
     summary="Treat pending text as complete",
 )
-async def flush(id: Id, service: Service, request: NoBody = None) -> Response:
-    return await performed(service, id, Flush(), request.sequence if request else None)
+async def flush(id: Id, service: Service, request: NoBody = None, since: StateSince = None) -> Response:
+    return await _read_on(service, id, Flush(), request.sequence if request else None, since)
 
 
 @router.post(

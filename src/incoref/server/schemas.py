@@ -306,6 +306,9 @@ class Answer(BaseModel):
 
 class Updates(Answer):
     updates: list[Update]
+    state: SessionState | None = Field(
+        default=None, description="Only if `since` was given: the session from there on."
+    )
 
 
 class Undone(Answer):

@@ -65,3 +65,14 @@ def test_what_is_no_longer_kept_is_not_told(api: TestClient) -> None:
     assert part["lines"] == whole["lines"] and part["text"] == whole["text"]
     line, start = whole["lines"][0], whole["text_start"]
     assert whole["text"][line["start"] - start : line["end"] - start] == "She met  him ."
+
+
+def test_the_answer_to_text_can_bring_the_state(api: TestClient) -> None:
+    path = begun(api)
+    fed = api.post(f"{path}/feed", params={"since": 2}, json={"text": " home. She", "final": False}).json()
+    assert fed["state"] == api.get(path, params={"since": 2}).json()
+    assert [line["speaker"] for line in fed["state"]["lines"]] == [None, None]
+    flushed = api.post(f"{path}/flush", params={"since": 0}).json()
+    assert flushed["state"] == api.get(path).json()
+    assert flushed["state"]["event"] == flushed["event"] == fed["event"] + 1
+    assert "state" not in api.post(f"{path}/feed", json={"text": "He left."}).json()

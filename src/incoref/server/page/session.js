@@ -1,5 +1,5 @@
-// A session on the server, followed as it changes: what it knows is asked for from the first unknown sentence on.
-// Changes are sent one after the other, under sequence numbers, until they are answered. Knows no page.
+// A session on the server, followed as it changes: what it knows is asked for from the first unknown sentence on, or
+// comes with the answer to text that the page has sent. Changes are sent one after the other, under sequence numbers, until they are answered. Knows no page.
 
 import { Problem, wait } from "./api.js";
 
@@ -14,7 +14,8 @@ export class Session {
   #api; #hear; #closed = new AbortController();
   #queue = Promise.resolve();
   #wanted = NOTHING; #looking = null;
-  #synced = 0; #all = 0;
+  #synced = 0; #all = 0; #latest = 0;
+  #adding = 0; #answered = null;
 
   // `hear` has: state(name), which is live, away or gone; begun(id); changed(answer, since); refused(error).
   constructor(api, hear, { id = null, view = null } = {}) {
@@ -34,14 +35,14 @@ export class Session {
 
   // Running text; with `ends`, the sentence ends with it whatever follows.
   feed(text, speaker, { ends = false } = {}) {
-    const fed = this.#send("POST", "/feed", { text, speaker: speaker || null, final: false });
+    const fed = this.#add("/feed", { text, speaker: speaker || null, final: false });
     return ends ? fed.then(() => this.flush()) : fed;
   }
 
-  say(text, speaker) { return this.#send("POST", "/feed", { text, speaker: speaker || null }); }
+  say(text, speaker) { return this.#add("/feed", { text, speaker: speaker || null }); }
   // A turn that the server recognised.
-  hear({ text, speaker, id, time }) { return this.#send("POST", "/feed", { text, speaker, id, time }); }
-  flush() { return this.#send("POST", "/flush", {}); }
+  hear({ text, speaker, id, time }) { return this.#add("/feed", { text, speaker, id, time }); }
+  flush() { return this.#add("/flush", {}); }
   // Whoever waits for it may look at what is left: the event that tells of it can come later.
   undo() { return this.#send("POST", "/undo", {}).then(() => this.#look(ALL)); }
   rename(entity, name) { return this.#send("PATCH", `/entities/${encodeURIComponent(entity)}`, { name }); }
@@ -96,10 +97,11 @@ export class Session {
   async #lookUntilDone() {
     while (this.#wanted !== NOTHING && !this.closed) {
       const since = this.#wanted === ALL ? 0 : this.sentences, begun = performance.now();
+      let answer = this.#wanted === ALL ? null : this.#news();
+      if (this.#wanted === MORE && answer === null && this.#latest <= this.#synced) { this.#wanted = NOTHING; return; }
       this.#wanted = NOTHING;
-      let answer;
       try {
-        answer = await this.#patiently(() => this.#api.json(`${this.path}?since=${since}`));
+        answer ??= await this.#patiently(() => this.#api.json(`${this.path}?since=${since}`));
       } catch (error) {
         this.#fail(error);
         return;
@@ -114,6 +116,15 @@ export class Session {
       if (this.#wanted === NOTHING) return;
       await wait(Math.max(answer.lines.length > MANY ? BREATH : 0, AT_REST * Math.min(300, performance.now() - begun)));
     }
+  }
+
+  // The state that came with the last answer, if it goes on from what is known and nothing has happened since.
+  #news() {
+    const answered = this.#answered;
+    this.#answered = null;
+    if (answered === null || answered.since > this.sentences) return null;
+    const { event, sentences } = answered.state;
+    return event > this.#synced && event >= this.#latest && sentences >= this.sentences ? answered.state : null;
   }
 
   async #open() {
@@ -132,8 +143,10 @@ export class Session {
         };
         for await (const event of this.#api.events(`${this.path}/events?after=${this.#synced}`, options)) {
           if (event.name === "end") { this.#fail(new Problem(404, {})); return; }
+          this.#latest = event.name === "reset" ? event.id : Math.max(this.#latest, event.id);
           if (event.name === "updates") {
-            if (event.id > this.#synced) this.#look(MORE);
+            // Of the page's own text, the answer tells more.
+            if (event.id > this.#synced && !this.#adding) this.#look(MORE);
           } else if (event.id > this.#all || event.name === "reset") this.#look(ALL);
         }
       } catch (error) {
@@ -156,21 +169,37 @@ export class Session {
     await this.opened;
   }
 
-  #send(method, place, body) {
+  // Text: the answer brings what the session knows from the first unknown sentence on.
+  #add(place, body) {
+    return this.#send("POST", place, body, async (ask) => {
+      const since = this.sentences;
+      this.#adding++;
+      try {
+        const { state } = await ask(`?since=${since}`);
+        this.#latest = Math.max(this.#latest, state.event);
+        this.#answered = { since, state };
+      } finally {
+        this.#adding--;
+        this.#look(MORE);
+      }
+    });
+  }
+
+  #send(method, place, body, asking = (ask) => ask("")) {
     const sent = this.#queue.then(async () => {
       if (this.id === null) await this.#begin();
       await this.opened;
       let sequence = ++this.sequence;
-      return this.#patiently(async () => {
+      return asking((query) => this.#patiently(async () => {
         try {
-          return await this.#api.json(this.path + place, { method, body: { ...body, sequence } });
+          return await this.#api.json(this.path + place + query, { method, body: { ...body, sequence } });
         } catch (error) {
           // Another page has written to the session: this request was not carried out under its number.
           if (!(error instanceof Problem && error.is("sequence-conflict"))) throw error;
           sequence = this.sequence = error.told.last + 1;
           throw new Problem(503, error.told, 0);
         }
-      });
+      }));
     });
     this.#queue = sent.catch((error) => this.#fail(error));
     return sent;
