@@ -19,9 +19,9 @@ from incoref.errors import IncorefError
 from incoref.model.folder import Model
 from incoref.options import OptionKeywords, SessionOptions
 from incoref.session import saving
+from incoref.session.advance import Wanted
 from incoref.session.asynchronous import AsyncSession
 from incoref.session.session import Session
-from incoref.session.state import Wanted
 from incoref.session.together import read_together
 from incoref.session.updates import Message, Update
 from incoref.text import RuleSplitter, Splitter

@@ -186,7 +186,7 @@ def _target(names: Sequence[str], format: OutputFormat, output: str | None) -> _
 
 def _resolved(resolver: Resolver, given: Input, singletons: bool, options: dict[str, Any], tell: Tell) -> Document:
     """A text, resolved."""
-    from incoref.session.state import HARDLY_ENGLISH
+    from incoref.session.advance import HARDLY_ENGLISH
     from incoref.text.language import Evidence
 
     text = given.content if isinstance(given.content, str) else given.content.text

@@ -90,7 +90,7 @@ def stream(
     with quiet_end():
         from incoref.outputs.jsonable import json_line, update_json
         from incoref.resolver import load
-        from incoref.session.state import HARDLY_ENGLISH
+        from incoref.session.advance import HARDLY_ENGLISH
 
         session = load(model, threads=threads).session(
             setting=setting,

@@ -14,8 +14,8 @@ from incoref.server.livesession import ArchivedView, Viewed
 from incoref.server.problems import NOT_FOUND, OTHER_MODEL, Refused
 from incoref.server.store import Record
 from incoref.session.resolved_text import resolved_text
-from incoref.session.state import Part
 from incoref.session.transcript import Line
+from incoref.session.transcript_parts import Part
 from incoref.types import Entity
 
 Json = dict[str, Any]

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from incoref.model.folder import Model
 from incoref.options import SessionOptions
 from incoref.session.saving import line_fields, lines_of, options_of, unpack, view_fields
-from incoref.session.state import Part, SessionState, live_views, part_with
+from incoref.session.state import SessionState
 from incoref.session.transcript import EvictedEntity, Line, Log
+from incoref.session.transcript_parts import Part, live_views, part_with
 from incoref.types import Document, Entity
 
 Changes = dict[str, Any]

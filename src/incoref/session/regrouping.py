@@ -29,9 +29,10 @@ from incoref.model.features.count import COUNT
 from incoref.model.features.speaker import I_OF
 from incoref.model.folder import Model
 from incoref.model.subwords import Utterance
+from incoref.session.advance import name_in, words_in
 from incoref.session.corrections import merge, row_of, with_live, with_mentions, words_of
 from incoref.session.names import Name
-from incoref.session.state import SessionState, name_in, with_memory, words_in
+from incoref.session.state import SessionState, with_memory
 from incoref.session.transcript import LiveEntity
 from incoref.types import Mention, Span, place_of
 

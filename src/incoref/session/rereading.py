@@ -13,8 +13,9 @@ from itertools import chain, pairwise
 from incoref.errors import IncorefError
 from incoref.model.folder import Model
 from incoref.options import SessionOptions
+from incoref.session.advance import advance
 from incoref.session.intake import TOO_LONG
-from incoref.session.state import SessionState, advance
+from incoref.session.state import SessionState
 from incoref.session.transcript import Line
 from incoref.session.updates import Update
 

@@ -31,8 +31,9 @@ from incoref.model.step import ReadingState
 from incoref.options import SessionOptions
 from incoref.session.names import Kind, Name
 from incoref.session.save_checks import check_fields, compressed, conforms, decompressed
-from incoref.session.state import SessionState, live_views
+from incoref.session.state import SessionState
 from incoref.session.transcript import EvictedEntity, Line, LiveEntity, Log
+from incoref.session.transcript_parts import live_views
 from incoref.text import Pending, Splitter
 from incoref.text.language import NO_EVIDENCE, Evidence
 from incoref.types import Mention, RunnerUp

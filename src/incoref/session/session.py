@@ -14,21 +14,12 @@ from incoref.errors import IncorefError
 from incoref.model.folder import Model
 from incoref.options import SessionOptions
 from incoref.session import corrections, intake, regrouping, rereading, saving
+from incoref.session.advance import AT_ONCE, Wanted, advance, advancing
 from incoref.session.archive import Changes, changes
 from incoref.session.resolved_text import resolved_text
-from incoref.session.state import (
-    AT_ONCE,
-    Part,
-    SessionState,
-    Wanted,
-    advance,
-    advancing,
-    entities_of,
-    packed,
-    part_of,
-    unpacked,
-)
+from incoref.session.state import SessionState, packed, unpacked
 from incoref.session.transcript import Line
+from incoref.session.transcript_parts import Part, entities_of, part_of
 from incoref.session.updates import Message, Update
 from incoref.text import RuleSplitter, Splitter
 from incoref.types import PLUGGED, Document, Entity, Given, Span

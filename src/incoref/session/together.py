@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from incoref.model.folder import Block, Model
 from incoref.model.step import Seen
-from incoref.session.state import AT_ONCE, Wanted
+from incoref.session.advance import AT_ONCE, Wanted
 
 _TEXTS = 64
 """Number of texts open at a time."""

@@ -9,7 +9,7 @@ import pytest
 
 from incoref.outputs.notebook import SHOWN_SENTENCES
 from incoref.resolver import Resolver
-from incoref.session.state import HARDLY_ENGLISH
+from incoref.session.advance import HARDLY_ENGLISH
 from incoref.types import Document, Entity, Mention, Sentence
 
 TEXT = "Anna met Carl. She saw the dog.\n\nThe dog saw Anna & Carl."

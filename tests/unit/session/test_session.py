@@ -14,8 +14,8 @@ from incoref.model.features.sentences import SENTENCE
 from incoref.model.transitions import Action, replay
 from incoref.resolver import Resolver
 from incoref.session import saving
+from incoref.session.advance import HARDLY_ENGLISH
 from incoref.session.session import Session
-from incoref.session.state import HARDLY_ENGLISH
 from incoref.session.updates import Message, Update
 from incoref.types import Document, RunnerUp, Sentence, Token
 from rule_model import CONFIDENCE, MENTION_CONFIDENCE
