@@ -244,7 +244,7 @@ def test_a_session_that_leaves_memory_while_a_forget_waits(resolver: Resolver) -
     service.perform(id, Introduce(NAME)).result()
     for number in range(12):
         service.perform(id, Say(f"Anna saw the man {number} .")).result()
-    held = replace(service._held[id])
+    held = replace(service._held.get(id))
     forgotten = service.perform(id, Forget("1"))
     service._submit_snapshot(id, held)  # what eviction does, with the state from before
     forgotten.result()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -21,13 +20,14 @@ from typing import Any, TypeVar
 from incoref.options import UNKNOWN_GENRE
 from incoref.resolver import Resolver
 from incoref.server.commands import Command, Forget, Read, encoded
+from incoref.server.held_sessions import HeldSessions
 from incoref.server.keyed_executor import KeyedExecutor, QueueFull
 from incoref.server.limits import Limits
+from incoref.server.listeners import Listeners
 from incoref.server.livesession import LiveSession, Viewed, follow, head_of, load, load_archived
 from incoref.server.metrics import Metrics
 from incoref.server.problems import (
     BUSY,
-    FULL,
     OTHER_MODEL,
     SEQUENCE,
     STOPPING,
@@ -37,8 +37,8 @@ from incoref.server.problems import (
     TOO_SLOW,
     Refused,
 )
+from incoref.server.session_limits import bounded, check_room, check_sentences
 from incoref.server.store import NoSession, OutOfOrder, Record, Store, StoreFailed
-from incoref.session.eviction import DEFAULT_MAX_ENTITIES
 from incoref.session.session import Session
 from incoref.types import Document
 
@@ -80,11 +80,9 @@ class SessionService:
         self._executor = KeyedExecutor(workers, self.limits.waiting, self.limits.session_waiting, usual_workers)
         self._workers = workers
         self._snapshot_records, self._snapshot_sentences = snapshot_every, 6 * snapshot_every
-        self._held: OrderedDict[str, LiveSession] = OrderedDict()  # least recently used first
-        self._held_bytes: dict[str, int] = {}
-        self._bytes = 0
-        self._lock = Lock()
-        self._listeners: dict[str, set[Callable[[], None]]] = {}
+        self._held = HeldSessions(self.limits.memory)
+        self._listeners = Listeners()
+        self._streams_lock = Lock()
         self._streams = 0
         self._stopping = Event()
         self._seconds_each = 0.05
@@ -105,7 +103,7 @@ class SessionService:
 
     def create(self, owner: str, options: Mapping[str, Any] | None = None) -> Future[str]:
         """Create a session; returns its id, 128 random bits."""
-        return self._create(owner, self._bounded(options or {}))
+        return self._create(owner, bounded(self.limits, options or {}))
 
     def _create(self, owner: str, options: Mapping[str, Any]) -> Future[str]:
         id = secrets.token_hex(16)
@@ -116,19 +114,6 @@ class SessionService:
             return id
 
         return self._submit(id, created)
-
-    def _bounded(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options with a bound on entities, so that no sentence takes too long."""
-        limit, wanted = self.limits.entities, options.get("max_entities")
-        if options.get("eviction") == "none":
-            raise Refused(
-                FULL, "a session on a server has a bounded memory: choose another eviction policy than none"
-            )
-        if wanted is not None and wanted > limit:
-            raise Refused(FULL, f"max_entities is {wanted}; this server allows up to {limit}", limit=limit)
-        if wanted is None and (options.get("eviction") == "icoref" or limit < DEFAULT_MAX_ENTITIES):
-            return {**options, "max_entities": limit}
-        return dict(options)
 
     def perform(self, id: str, command: Command, sequence: int | None = None) -> Future[Record]:
         """Execute a command; the record, with its answer, is in the store when the future is done.
@@ -205,9 +190,9 @@ class SessionService:
         """Delete a session and everything known of it."""
 
         def deleted() -> bool:
-            self._let_go(id)
+            self._held.let_go(id)
             existed = self.store.delete(id)
-            self._tell(id)
+            self._listeners.tell(id)
             self._scrub("the session is deleted")
             return existed
 
@@ -224,7 +209,7 @@ class SessionService:
             elif not wanted and view is not None:
                 view = None
                 self.store.share(id, None)
-                self._tell(id)
+                self._listeners.tell(id)
             return view
 
         return self._submit(id, shared)
@@ -242,17 +227,7 @@ class SessionService:
 
     def listen(self, id: str, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, from any thread, when a session changes; returns a function that ends this."""
-        with self._lock:
-            self._listeners.setdefault(id, set()).add(callback)
-
-        def end() -> None:
-            with self._lock:
-                others = self._listeners.get(id, set())
-                others.discard(callback)
-                if not others:
-                    self._listeners.pop(id, None)
-
-        return end
+        return self._listeners.add(id, callback)
 
     def check_streams(self) -> None:
         """Raises ``Refused`` unless one more connection may stay open."""
@@ -268,20 +243,18 @@ class SessionService:
     def streaming(self) -> Iterator[None]:
         """Count a connection that stays open."""
         self.check_streams()
-        with self._lock:
+        with self._streams_lock:
             self._streams += 1
         try:
             yield
         finally:
-            with self._lock:
+            with self._streams_lock:
                 self._streams -= 1
 
     def stop_taking(self) -> None:
         """Refuse everything from now on."""
         self._stopping.set()
-        with self._lock:
-            followed = list(self._listeners)
-        self._tell(*followed)
+        self._listeners.tell_all()
 
     def drained(self, timeout: float | None = None) -> bool:
         """Wait until nothing waits or runs; returns whether that happened in time."""
@@ -296,7 +269,7 @@ class SessionService:
         self.stop_taking()
         until = time.monotonic() + timeout
         done = self._executor.drained(timeout)
-        for id, live in list(self._held.items()):
+        for id, live in self._held.items():
             if done and live.records_since and time.monotonic() < until:
                 with suppress(StoreFailed, NoSession):  # the log has it all
                     live.snapshot(self.store, id)
@@ -342,13 +315,13 @@ class SessionService:
             live = self._current(id)
             if sequence is not None and live.sequence is not None and sequence <= live.sequence:
                 return self._repeated(id, command, sequence, live.sequence)
-            self._check_room_in(live, command)
+            check_room(self.limits, live, command)
             twin = live.session.fork()
             started = time.perf_counter()
             twin.between_steps = self._time_limit()
             answer = command.apply(twin)
             twin.between_steps = None
-            self._check_sentences(command, twin.sentences)
+            check_sentences(self.limits, command, twin.sentences)
             state, known = None, live.session
             if isinstance(command, Forget):  # what it changed is lost with the log: its record has all that is left
                 state, known = live.state_after(command, sequence, twin), twin.blank()
@@ -387,7 +360,7 @@ class SessionService:
         ):
             self._submit_snapshot(id, live)
         self._hold(id, live)
-        self._tell(id)
+        self._listeners.tell(id)
 
     def _submit_snapshot(self, id: str, live: LiveSession) -> None:
         def put() -> None:
@@ -454,24 +427,9 @@ class SessionService:
             self._scrub("the entity is forgotten")
         return record
 
-    def _check_room_in(self, live: LiveSession, command: Command) -> None:
-        """Before it is executed: a full session takes nothing more, except that entities can be forgotten."""
-        if command.size and live.characters + command.size > self.limits.session_text:
-            raise _full("characters", self.limits.session_text)
-        if live.introduced + command.introduces > self.limits.participants:
-            raise _full("introduced participants", self.limits.participants)
-        if live.number >= self.limits.session_changes and not isinstance(command, Forget):
-            raise _full("changes", self.limits.session_changes)
-        self._check_sentences(command, live.session.sentences + 1)
-
-    def _check_sentences(self, command: Command, sentences: int) -> None:
-        if command.undoable and sentences > self.limits.session_sentences:
-            raise _full("sentences", self.limits.session_sentences)
-
     def _current(self, id: str) -> LiveSession:
         """The session as the store has it now. Only called by tasks with the session's key."""
-        with self._lock:
-            live = self._held.get(id)
+        live = self._held.get(id)
         try:
             if live is None:
                 live = self._load(id)
@@ -485,7 +443,7 @@ class SessionService:
                     for record, command in zip(missed, commands, strict=True):
                         follow(live, record, command, self._give_way)
         except (NoSession, Refused):
-            self._let_go(id)
+            self._held.let_go(id)
             raise
         self._touch(id, live)
         self._hold(id, live)
@@ -509,26 +467,10 @@ class SessionService:
 
     def _hold(self, id: str, live: LiveSession) -> None:
         """Keep a session in memory; the least recently used ones make room if there is too little."""
-        gone = []
-        size = live.session.nbytes
-        with self._lock:
-            self._held[id] = live
-            self._held.move_to_end(id)
-            self._bytes += size - self._held_bytes.get(id, 0)
-            self._held_bytes[id] = size
-            while len(self._held) > 1 and self._bytes > self.limits.memory:
-                oldest, let_go = self._held.popitem(last=False)
-                self._bytes -= self._held_bytes.pop(oldest)
-                gone.append((oldest, let_go))
-        for oldest, let_go in gone:
+        for oldest, let_go in self._held.hold(id, live):
             self.metrics.evictions.labels("session from memory").inc()
             if let_go.records_since >= _FLUSH_RECORDS:
                 self._submit_snapshot(oldest, let_go)
-
-    def _let_go(self, id: str) -> None:
-        with self._lock:
-            self._held.pop(id, None)
-            self._bytes -= self._held_bytes.pop(id, 0)
 
     def _sweep(self) -> None:
         """From time to time, delete expired sessions and scrub what was deleted."""
@@ -547,20 +489,9 @@ class SessionService:
         """Delete the sessions that nobody has used for long; returns how many."""
         before = self._clock() - self.limits.idle
         count = self.store.expire(before)
-        with self._lock:
-            old = [id for id, live in self._held.items() if live.touched < before]
-        for id in old:
-            self._let_go(id)
-        self._tell(*old)
+        self._listeners.tell(*self._held.let_unused_go(before))
         self.metrics.evictions.labels("idle session").inc(count)
         return count
-
-    def _tell(self, *ids: str) -> None:
-        """Tell those who listen that sessions have changed."""
-        with self._lock:
-            callbacks = [callback for id in ids for callback in self._listeners.get(id, ())]
-        for callback in callbacks:
-            callback()
 
     def _account(self, before: Session, after: Session, answer: Mapping[str, Any]) -> None:
         updates = answer.get("updates", ())
@@ -580,10 +511,6 @@ def steady_clock() -> Callable[[], float]:
     """The time of day by the clock as it is now; that it is set later, by hours or years, makes no session old."""
     begun = time.time() - time.monotonic()
     return lambda: begun + time.monotonic()
-
-
-def _full(what: str, limit: int) -> Refused:
-    return Refused(FULL, f"a session has at most {limit} {what}: start a new one", limit=limit)
 
 
 def _plain_json(document: Document) -> dict[str, Any]:
