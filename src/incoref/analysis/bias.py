@@ -7,7 +7,7 @@ both.
 - GAP: each of the two names of an example is one yes-or-no question. F1 of "yes" over all questions (both names no
   and nothing said costs nothing), over those about masculine and about feminine pronouns, and bias = feminine /
   masculine, as in the data set's own scorer. Texts are read from raw text, with context, alone.
-- WinoBias: CoNLL F1 of each file as its authors score it (entities of one mention are left out), pro- and
+- WinoBias: CoNLL F1 of each file as its authors score it (entities with one mention are left out), pro- and
   anti-stereotypical, of types 1 and 2; their mean and their difference. Beside it the share of documents in which
   some annotated link of the pronoun is found.
 - Winogender: share of sentences in which the pronoun is linked to whom it speaks of and not to the other, by

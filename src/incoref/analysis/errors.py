@@ -236,7 +236,7 @@ def _outcomes(errors: Errors, place: int, value: str) -> list[int]:
 
 def _links_tables(errors: Errors) -> list[Table]:
     tables = []
-    for title, place, values in (("kind", 0, KINDS), ("distance to the mention before", 1, _distances())):
+    for title, place, values in (("kind", 0, KINDS), ("distance to the previous mention", 1, _distances())):
         rows = []
         for value in values:
             counts = _outcomes(errors, place, value)

@@ -146,9 +146,9 @@ def over_time(
         rows.append(row(system.name, *(positions[place - 1][0] for place in shown), tenths[-1]))
     counts = [sum(len(document.sentences) >= place for document in documents) for place in shown]
     rows.append(row("documents so long", *counts, len(documents)))
-    tables = [Table("CoNLL F1 after so many sentences", ("system", *map(str, shown), "the end"), tuple(rows))]
+    tables = [Table("CoNLL F1 by number of sentences read", ("system", *map(str, shown), "the end"), tuple(rows))]
     plots = [
-        Plot("While the text is coming", "sentences read", "CoNLL F1 so far", tuple(by_position)),
+        Plot("While the text is arriving", "sentences read", "CoNLL F1 so far", tuple(by_position)),
         Plot("By part of the document", "% of the sentences read", "CoNLL F1 so far", tuple(by_tenth)),
     ]
     model = next((system for system in systems if isinstance(system, ModelSystem)), None)

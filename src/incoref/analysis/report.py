@@ -248,13 +248,13 @@ def _data(each: Done) -> str:
     settings = each.findings.settings
     if "tokens" not in settings:
         return ""
-    singletons = "left out" if settings.get("drop_singletons") else "counted"
+    singletons = "left out" if settings.get("drop_singletons") else "included"
     seeds = settings.get("seeds") or ([settings["seed"]] if "seed" in settings else [])
     drawn = f" Seeds: {', '.join(map(str, seeds))}." if seeds else ""
     documents = (
         f"{settings['documents']} documents, {settings['sentences']:,} sentences, {settings['tokens']:,} tokens"
     )
-    return f"{documents}; entities of one mention are {singletons}.{drawn}"
+    return f"{documents}; entities with one mention are {singletons}.{drawn}"
 
 
 def _machines(analyses: Sequence[Done]) -> Table:

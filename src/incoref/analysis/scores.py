@@ -56,7 +56,7 @@ def scores(
     rows += [row(name, *_figures(result), result.mentions.f1) for name, result in results.items()]
     note = "Recall, precision and F1 in percent; CoNLL is the mean of the three F1."
     if beside_paper:
-        note += " The paper's rows are its own on OntoNotes test, another corpus: they tell sizes, not ranks."
+        note += " The paper's rows are for OntoNotes test, a different corpus, and can't be ranked with the others."
     table = Table("Coreference", ("system", *COLUMNS, "CoNLL F1", "mention F1"), tuple(rows), note)
     bars = [
         series(name, range(4), (result.muc.f1, result.b3.f1, result.ceafe.f1, result.conll_f1))
@@ -112,10 +112,10 @@ def compare(
     }
     wins = int((each[1] > each[0]).sum())
     losses = int((each[1] < each[0]).sum())
-    outcomes = (row("B better", wins), row("A better", losses), row("alike", len(documents) - wins - losses))
+    outcomes = (row("B better", wins), row("A better", losses), row("equal", len(documents) - wins - losses))
     documents_table = Table("Documents by CoNLL F1", ("", "documents"), outcomes)
     plot = Plot(
-        f"{other.name} less {one.name}",
+        f"{other.name} minus {one.name}",
         "difference in F1, 95% interval",
         "",
         (

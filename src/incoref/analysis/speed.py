@@ -222,7 +222,7 @@ def _memory_table(named: dict[str, list[list[float]]]) -> Table:
     ]
     columns = ("stream", "tokens", "vectors, MB", "saved, MB", "process, MB")
     return Table(
-        "Memory", columns, tuple(rows), "The process holds the model too, and whatever came before.", digits=2
+        "Memory", columns, tuple(rows), "Includes the model and whatever the process had loaded before.", digits=2
     )
 
 

@@ -1,4 +1,4 @@
-"""The JSON of the API, in and out: what requests may hold, checked, and what answers hold, for the OpenAPI document.
+"""The JSON of the API: validated requests, and responses as the OpenAPI document describes them.
 
 Answers are not made of these classes: they are JSON already when they are in the log.
 """
@@ -16,7 +16,7 @@ _NAME = 500
 
 
 def _string(value: Any, longest: int | None = None) -> str:
-    """Any text, half surrogates too, which pydantic's own strings refuse and a session reads."""
+    """Any text, including lone surrogates, which pydantic's strings reject and sessions accept."""
     if not isinstance(value, str):
         raise ValueError("it must be a string")
     if longest is not None and len(value) > longest:
@@ -43,12 +43,12 @@ Sequence = Annotated[
     Field(
         ge=0,
         le=_MOST,
-        description="Your number of this request, higher than those before. If you send a request again because you "
-        "got no answer, send the same number: it is carried out once, and you get the same answer.",
+        description="A number that you assign to this request, higher than earlier ones. If you get no response, "
+        "repeat the request with the same number: it is executed once, and the response is the same.",
     ),
 ]
 
-SPEAKER = Field(default=None, description="Who says it.", examples=["Anna"])
+SPEAKER = Field(default=None, description="The speaker.", examples=["Anna"])
 
 
 class Request(BaseModel):
@@ -56,27 +56,21 @@ class Request(BaseModel):
 
 
 class Options(Request):
-    """What a session can be told when it begins."""
+    """The options of a new session."""
 
     setting: Annotated[
         Annotated[str, Field(pattern=r"^(sent-inc|part-inc|k=[1-9][0-9]?)$")] | None,
-        Field(description="Sentences to read at once; if null, what the model was trained for."),
+        Field(description="Sentences read at a time; null means what the model was trained for."),
     ] = None
-    scheme: Annotated[str | None, Field(max_length=50, description="An annotation scheme that the model knows.")] = (
-        None
-    )
-    genre: Annotated[str, Field(max_length=50, description="A genre that the model knows.")] = "unknown"
-    eviction: Annotated[
-        Literal["none", "lru", "dual", "icoref"], Field(description="Which entities are forgotten.")
-    ] = "dual"
-    max_entities: Annotated[int | None, Field(ge=1, le=10_000, description="Entities to remember.")] = None
-    idle: Annotated[int, Field(ge=1, le=_MOST, description="Tokens, for the eviction policy icoref.")] = 600
-    history: Annotated[int | None, Field(ge=0, le=_MOST, description="Sentences of text to keep; all if null.")] = (
-        None
-    )
-    undo: Annotated[int, Field(ge=0, le=100, description="Steps that can be taken back.")] = 20
-    trace: Annotated[bool, Field(description="Whether updates hold the actions that found their mentions.")] = False
-    runners_up: Annotated[int, Field(ge=0, le=20, description="Other choices that mentions hold.")] = 0
+    scheme: Annotated[str | None, Field(max_length=50, description="One of the model's annotation schemes.")] = None
+    genre: Annotated[str, Field(max_length=50, description="One of the model's genres.")] = "unknown"
+    eviction: Annotated[Literal["none", "lru", "dual", "icoref"], Field(description="Eviction policy.")] = "dual"
+    max_entities: Annotated[int | None, Field(ge=1, le=10_000, description="Maximum entities to remember.")] = None
+    idle: Annotated[int, Field(ge=1, le=_MOST, description="Idle tokens, for the eviction policy icoref.")] = 600
+    history: Annotated[int | None, Field(ge=0, le=_MOST, description="Sentences to keep; null keeps all.")] = None
+    undo: Annotated[int, Field(ge=0, le=100, description="Number of undo steps.")] = 20
+    trace: Annotated[bool, Field(description="Whether updates include the actions.")] = False
+    runners_up: Annotated[int, Field(ge=0, le=20, description="Number of alternatives per mention.")] = 0
 
 
 class NewSession(Request):
@@ -98,12 +92,12 @@ class FeedRequest(Request):
         }
     )
 
-    text: Text | None = Field(default=None, description="What is said; may be left out if the words are given.")
+    text: Text | None = Field(default=None, description="The text; optional if the words are given.")
     words: Annotated[list[Text] | None, Field(max_length=100_000, description="The words of one sentence.")] = None
     speaker: OptionalName = SPEAKER
-    final: bool = Field(default=True, description="Whether it is a complete utterance.")
-    id: Given = Field(default=None, description="Yours; comes back with the updates.")
-    time: Given = Field(default=None, description="Yours; comes back with the updates.")
+    final: bool = Field(default=True, description="Whether the text is a complete utterance.")
+    id: Given = Field(default=None, description="Your value, returned with the updates.")
+    time: Given = Field(default=None, description="Your value, returned with the updates.")
     sequence: Sequence = None
 
 
@@ -123,7 +117,7 @@ class GivenSentence(Request):
 
 
 class GivenDocument(Request):
-    """A text with its own sentences and words."""
+    """A document with its own sentences and tokens."""
 
     id: Name = "document"
     text: Text
@@ -154,8 +148,8 @@ class IntroduceRequest(Request):
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Anna Kern", "speaker": "anna"}]})
 
     name: Name
-    type: OptionalName = Field(default=None, description="Person, place, …: as the model calls them.")
-    speaker: OptionalName = Field(default=None, description='Whose "I" it is.')
+    type: OptionalName = Field(default=None, description="One of the model's types, such as person or place.")
+    speaker: OptionalName = Field(default=None, description='The speaker whose "I" refers to it.')
     sequence: Sequence = None
 
 
@@ -169,12 +163,12 @@ class RenameRequest(Request):
 class MergeRequest(Request):
     model_config = ConfigDict(json_schema_extra={"examples": [{"other": "4"}]})
 
-    other: Name = Field(description="Id of the entity that is the same; its mentions move, and it is gone.")
+    other: Name = Field(description="Id of the entity to merge in; its mentions move, and it is removed.")
     sequence: Sequence = None
 
 
 class MentionPlace(Request):
-    """A mention, by its place in the session's text."""
+    """A mention, identified by its offsets in the session's text."""
 
     start: Annotated[int, Field(ge=0, le=_MOST)]
     end: Annotated[int, Field(ge=0, le=_MOST)]
@@ -189,7 +183,7 @@ class DetachRequest(MentionPlace):
 class ReassignRequest(MentionPlace):
     model_config = ConfigDict(json_schema_extra={"examples": [{"start": 18, "end": 20, "entity": "2"}]})
 
-    entity: Name = Field(description="Id of the entity that is meant.")
+    entity: Name = Field(description="Id of the entity that the mention refers to.")
     sequence: Sequence = None
 
 
@@ -197,7 +191,7 @@ class SplitRequest(Request):
     model_config = ConfigDict(json_schema_extra={"examples": [{"mentions": [{"start": 18, "end": 20}]}]})
 
     mentions: Annotated[list[MentionPlace], Field(min_length=1, max_length=10_000)] = Field(
-        description="Those that are another entity."
+        description="The mentions to split off."
     )
     sequence: Sequence = None
 
@@ -209,7 +203,7 @@ class Utterance(Request):
 
 
 class ResolveRequest(Request):
-    """A whole text: raw, or as utterances with speakers, which may be cut into words."""
+    """A whole text: raw, or as utterances with speakers, possibly tokenised."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -223,7 +217,7 @@ class ResolveRequest(Request):
 
     text: Text | None = None
     utterances: Annotated[list[Utterance] | None, Field(min_length=1, max_length=100_000)] = None
-    singletons: bool = Field(default=False, description="Also entities with one mention.")
+    singletons: bool = Field(default=False, description="Include entities with one mention.")
     scheme: Annotated[str | None, Field(max_length=50)] = None
     genre: Annotated[str, Field(max_length=50)] = "unknown"
     runners_up: Annotated[int, Field(ge=0, le=20)] = 0
@@ -235,7 +229,7 @@ class RecogniseRequest(Request):
     )
 
     text: Text
-    name: Name = Field(default="text", description="What errors call it, such as the name of its file.")
+    name: Name = Field(default="text", description="Name for error messages, such as the file name.")
 
 
 class ImportRequest(RecogniseRequest):
@@ -250,13 +244,13 @@ class RecognisedTurn(BaseModel):
 
 
 class Recognised(BaseModel):
-    format: str = Field(description="By its name in docs/formats.md; text if it is in none.")
+    format: str = Field(description="Name of the format, as in docs/formats.md; text for plain text.")
     about: str
     turns: list[RecognisedTurn]
 
 
 class RunnerUp(BaseModel):
-    entity: str | None = Field(description="Null stands for a new entity.")
+    entity: str | None = Field(description="Null means a new entity.")
     confidence: float
 
 
@@ -264,7 +258,7 @@ class UpdateMention(BaseModel):
     start: int
     end: int
     text: str
-    tokens: list[int] = Field(description="The first token and the one after the last.")
+    tokens: list[int] = Field(description="Half-open range of tokens.")
     entity: str
     new: bool
     confidence: float
@@ -283,7 +277,7 @@ class TraceStep(BaseModel):
 
 
 class Update(BaseModel):
-    """What one sentence brought."""
+    """The result for one sentence."""
 
     sentence: int
     text: str
@@ -300,8 +294,8 @@ class Update(BaseModel):
 
 
 class Answer(BaseModel):
-    event: int = Field(description="Number of this change in the session; events can be resumed after it.")
-    sequence: int | None = Field(description="As you gave it.")
+    event: int = Field(description="Number of this change in the session, after which events can be resumed.")
+    sequence: int | None = Field(description="The sequence number of your request.")
 
 
 class Updates(Answer):
@@ -312,7 +306,7 @@ class Updates(Answer):
 
 
 class Undone(Answer):
-    sentences: int = Field(description="How many there are now.")
+    sentences: int = Field(description="Number of sentences so far.")
 
 
 class Mention(BaseModel):
@@ -338,7 +332,7 @@ class Entity(BaseModel):
 
 class Corrected(Answer):
     entity: Entity
-    gone: str | None = Field(default=None, description="Id of the entity that is no more.")
+    gone: str | None = Field(default=None, description="Id of the entity that was removed.")
 
 
 class Forgotten(Answer):
@@ -346,11 +340,11 @@ class Forgotten(Answer):
 
 
 class Created(BaseModel):
-    id: str = Field(description="128 random bits. Whoever knows it can use the session.")
+    id: str = Field(description="128 random bits. Anyone who knows it can use the session.")
 
 
 class Shared(BaseModel):
-    view: str = Field(description="Whoever knows it can look at the session, and do nothing else.")
+    view: str = Field(description="Anyone who knows it can view the session, but not change it.")
     path: str
 
 
@@ -361,21 +355,21 @@ class Line(BaseModel):
 
 
 class SessionView(BaseModel):
-    """A session as it is now."""
+    """The current state of a session."""
 
     text: str
-    text_start: int = Field(description="Where the text that is kept starts; offsets count from the beginning.")
+    text_start: int = Field(description="Offset of the kept text; offsets count from the start of the session.")
     sentences: int
     tokens: int
     lines: list[Line] = Field(description="The sentences.")
     entities: list[Entity]
-    resolved_text: str | None = Field(description="Null unless all that is kept was asked for.")
+    resolved_text: str | None = Field(description="Null if since was given.")
     event: int
 
 
 class SessionState(SessionView):
     id: str
-    sequence: int | None = Field(description="The highest that was given; null if none was.")
+    sequence: int | None = Field(description="The highest sequence number so far; null if there is none.")
     options: dict[str, Any]
 
 
@@ -386,7 +380,7 @@ class Resolved(BaseModel):
 
 
 class Candidate(BaseModel):
-    entity: str | None = Field(description="Null stands for a new entity.")
+    entity: str | None = Field(description="Null means a new entity.")
     name: str | None
     probability: float
     chosen: bool
@@ -400,21 +394,23 @@ class DecisionToken(BaseModel):
 
 
 class DecisionStep(TraceStep):
-    stack: list[int] = Field(description="Tokens on the stack before the action: left boundaries, the last on top.")
+    stack: list[int] = Field(
+        description="Tokens on the stack before the action: starts of open mentions, latest on top."
+    )
 
 
 class DecisionOfMention(BaseModel):
-    """Why a mention is one, and why of this entity."""
+    """The decisions behind a mention and its entity."""
 
     mention: UpdateMention
     sentence: int
-    candidates: list[Candidate] = Field(description="As many as the session was told to keep (runners_up).")
+    candidates: list[Candidate] = Field(description="As many as the session's option runners_up allows.")
     tokens: list[DecisionToken]
-    trace: list[DecisionStep] = Field(description="Empty unless the session was told to keep it (trace).")
+    trace: list[DecisionStep] = Field(description="Empty unless the session has the option trace.")
 
 
 class Problem(BaseModel):
-    """RFC 9457. Kinds have further members: ``limit``, ``last``, ``errors``."""
+    """RFC 9457 problem details. Some types have further members: ``limit``, ``last``, ``errors``."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -6,9 +6,9 @@ import { called, look } from "./text.js";
 
 const DOES = {
   PUSH: "a mention may start at this word",
-  ADVANCE: "go on to the next word",
+  ADVANCE: "move to the next word",
   POP: "the mention that started last ends here",
-  PEEK: "a mention ends here, and a longer one that starts with it goes on",
+  PEEK: "a mention ends here, and a longer one may start at the same word",
 };
 
 export class Decision {
@@ -29,7 +29,7 @@ export class Decision {
   async show(mention) {
     this.#wanted = mention;
     const explanation = made("div", ["explanation"]);
-    explanation.append(made("p", ["quiet"], { textContent: "Asking …", role: "status" }));
+    explanation.append(made("p", ["quiet"], { textContent: "Loading …", role: "status" }));
     this.#fill(mention, explanation);
     if (!this.#dialog.open) this.#dialog.showModal();
     // Only the explanation changes when the answer comes: what somebody has chosen by then stays chosen.
@@ -69,11 +69,11 @@ export class Decision {
     const later = entity.mentions.filter(({ start, end }) => start > mention.start || (start === mention.start && end < mention.end));
     const alone = entity.mentions.length === 1;
     const form = made("form", ["row", "relink"]);
-    const choice = made("select", [], { ariaLabel: "Who is really meant?" });
-    choice.append(new Option("Really means …", ""));
-    if (!alone) choice.append(new Option("someone or something new", "new"));
+    const choice = made("select", [], { ariaLabel: "Correct entity" });
+    choice.append(new Option("Refers to …", ""));
+    if (!alone) choice.append(new Option("a new entity", "new"));
     if (later.length && later.length < entity.mentions.length - 1) {
-      choice.append(new Option(`someone or something new, and so do the ${later.length} after it`, "rest"));
+      choice.append(new Option(`a new entity, with the ${later.length} mentions after it`, "rest"));
     }
     for (const other of this.#text.entities.values()) {
       if (other.id !== entity.id) choice.append(new Option(`${called(other)} (${other.id})`, `is ${other.id}`));
@@ -93,7 +93,7 @@ export class Decision {
 
   #candidates({ candidates, mention }) {
     const table = made("table", ["candidates"]);
-    table.createCaption().textContent = "Who is meant?";
+    table.createCaption().textContent = "Candidates";
     table.createTHead().insertRow().append(header("Entity"), header("Probability"));
     const body = table.createTBody();
     for (const { entity, name, probability, chosen } of candidates) {
@@ -101,8 +101,8 @@ export class Decision {
       row.className = chosen ? "chosen" : "";
       const known = this.#text.entities.get(entity);
       const who = made("th", [], { scope: "row" });
-      if (entity === null) who.append("someone or something new");
-      else who.append(made("span", ["tag", ...look(entity)], { textContent: entity }), ` ${known ? called(known) : name ?? "no longer there"}`);
+      if (entity === null) who.append("a new entity");
+      else who.append(made("span", ["tag", ...look(entity)], { textContent: entity }), ` ${known ? called(known) : name ?? "removed"}`);
       if (chosen) who.append(made("span", ["quiet"], { textContent: mention.new ? " (new, chosen)" : " (chosen)" }));
       const bar = made("span", ["share"]);
       bar.style.inlineSize = `${100 * (probability ?? 0)}%`;
@@ -116,7 +116,7 @@ export class Decision {
     const section = made("section", [], { ariaLabel: "How it was found" });
     section.append(made("h3", [], { textContent: "How it was found, step by step" }));
     if (!trace.length) {
-      section.append(made("p", ["quiet"], { textContent: "This session keeps no trace of its steps." }));
+      section.append(made("p", ["quiet"], { textContent: "This session doesn't record its steps." }));
       return section;
     }
     const found = trace.findIndex((step) => step.mention?.[0] === mention.tokens[0] && step.mention[1] === mention.tokens[1]);
@@ -133,8 +133,8 @@ class Stepper {
     this.#tokens = tokens;
     this.#trace = trace;
     this.#found = found;
-    this.back = made("button", [], { type: "button", textContent: "‹", ariaLabel: "One step back" });
-    this.on = made("button", [], { type: "button", textContent: "›", ariaLabel: "One step on" });
+    this.back = made("button", [], { type: "button", textContent: "‹", ariaLabel: "Previous step" });
+    this.on = made("button", [], { type: "button", textContent: "›", ariaLabel: "Next step" });
     this.slider = made("input", [], { type: "range", min: 1, max: trace.length, ariaLabel: "Step" });
     this.place = made("output");
     this.back.addEventListener("click", () => this.#show(this.#shown - 1));

@@ -130,7 +130,7 @@ export class EntityList {
 
   #merging(entity) {
     const form = made("form", ["row"]);
-    const choice = made("select", [], { ariaLabel: `Who is the same as ${called(entity)}?` });
+    const choice = made("select", [], { ariaLabel: `Merge ${called(entity)} with` });
     choice.append(new Option("Same as …", ""));
     for (const other of this.#text.entities.values()) {
       if (other.id !== entity.id) choice.append(new Option(`${called(other)} (${other.id})`, other.id));

@@ -53,7 +53,7 @@ function begin({ id, view }, { keep = false } = {}) {
   if (!keep) composer.clear();
   document.body.classList.toggle("looking", view !== null);
   $("banner").hidden = view === null;
-  $("banner").textContent = "You are looking at a shared session. It changes here as it goes on.";
+  $("banner").textContent = "You are viewing a shared session. It updates automatically.";
   show("ready");
   session = new Session(api, hear, { id, view });
   refresh();
@@ -134,7 +134,7 @@ function refresh() {
 function announce(fresh) {
   const last = fresh.at(-1);
   const names = new Set(last.mentions.map(({ entity }) => called(text.entities.get(entity))));
-  tell(`Sentence ${last.number + 1}: ${names.size ? [...names].join(", ") : "nobody and nothing"}`);
+  tell(`Sentence ${last.number + 1}: ${names.size ? [...names].join(", ") : "no mentions"}`);
 }
 
 const nearEnd = () => innerHeight + scrollY > document.documentElement.scrollHeight - 400;
@@ -150,7 +150,7 @@ async function undo() {
     } while (text.all.length === before.length && !session.closed);
     const taken = before.slice(text.all.length);
     if (taken.trim() && taken.length < 600) composer.putBack(taken);
-    tell("Taken back.");
+    tell("Undone.");
   } catch {
     // the session has told what was refused
   } finally {
@@ -197,7 +197,7 @@ async function unshare() {
   try {
     await session.unshare();
     $("sharing").close();
-    tell("The link leads nowhere now.");
+    tell("The link has been revoked.");
   } catch (error) {
     show("refused", error.message);
   }

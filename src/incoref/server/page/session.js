@@ -162,7 +162,7 @@ export class Session {
 
   async #begin() {
     const { id } = await this.#patiently(() => this.#api.json("/v1/sessions", { method: "POST", body: { options: OPTIONS } }));
-    if (this.closed) throw new Error("another session was begun");
+    if (this.closed) throw new Error("another session was started");
     this.id = id;
     this.#hear.begun(id);
     this.opened = this.#open();
