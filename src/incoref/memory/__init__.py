@@ -1,1 +1,1 @@
-"""Chunks of a document and turns of a conversation, given back as text that stands alone."""
+"""Rewrites chunks of a document and turns of a conversation so that each can be understood alone."""

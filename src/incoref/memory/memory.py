@@ -1,8 +1,8 @@
-"""Chunks of one document or turns of one conversation in any order, each given back as a passage that stands alone.
+"""Reads chunks of a document or turns of a conversation in any order, and rewrites each as a self-contained passage.
 
-What was read is a session; the chunks are stretches of its text, so that a chunk may overlap the one before, and
-sentences may go on from one to the next. The state before each of the latest chunks is kept: a chunk that comes late,
-or again with another text, is read in its place, and those after it are read again. Knows no framework.
+The text read so far is a session, and chunks are ranges of its text: a chunk may overlap the previous one, and
+sentences may continue across chunks. The states before the latest chunks are kept, so that a chunk that arrives late
+or with changed text is read in its place, and later chunks are reread. Knows no framework.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ VERSION = 1
 _MAGIC = b"incorefM"
 _HEADER = struct.Struct("<8sH16sI")
 _KEPT_STATES = 16
-"""Chunks before which the state is kept, so that changing them needs no reading from the start."""
+"""Number of chunks whose preceding state is kept, so that changing them doesn't mean rereading everything."""
 _SHORTEST_OVERLAP = 12
-"""Characters that a chunk must share with the end of the one before to be taken to overlap it."""
+"""Minimum number of characters that a chunk must share with the end of the previous one to count as overlapping."""
 _LOOK_BACK = 30
-"""Sentences before a chunk that are looked at, to know how sure its pronouns are."""
+"""Sentences before a chunk that are used to compute the confidence of its pronouns."""
 _ENDS = tuple(".!?…:\"'”’)]")
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """What was given."""
+    """The text as given."""
 
     id: Given
     text: str
     speaker: str | None
     start: int | None
-    """Its place in its document, in characters."""
+    """Its character offset in its document."""
     index: float | None
-    """Its number in its document, if it has no place."""
+    """Its number in its document, if it has no offset."""
     turn: bool
-    """Whether it is complete, and nothing of it goes on in the next."""
+    """Whether it is complete, so that no sentence continues in the next chunk."""
 
     @property
     def order(self) -> float | None:
@@ -69,10 +69,10 @@ class _Placed:
 
 
 class Memory:
-    """Remembers who is who across the chunks of a document or the turns of a conversation.
+    """Tracks entities across the chunks of a document or the turns of a conversation.
 
-    ``add`` gives each of them back as text that stands alone. Without a ``resolver`` the packaged model is loaded;
-    memories can share one. Keyword ``options`` are those of a session.
+    ``add`` rewrites each chunk so that it can be understood alone. Without a ``resolver``, the shipped model is
+    loaded; memories can share a resolver. Keyword ``options`` are those of a session.
     """
 
     def __init__(
@@ -103,16 +103,16 @@ class Memory:
         """A session, and the same one as if nothing followed."""
         self._placed: list[_Placed] = []
         self._before: dict[int, Session] = {0: self._session}
-        """States before chunks, by number; the lowest one is as far back as this memory can go."""
+        """States before chunks, by number; the lowest is as far back as this memory can go."""
         self._corrected: int | None = None
-        """How many chunks there were when the caller last corrected something: they stay as they are."""
+        """Number of chunks at the caller's last correction; these can't be reread."""
         self._lock = RLock()
 
     def __repr__(self) -> str:
         return f"<Memory: {len(self._placed)} chunks, {len(self._session.entities)} entities>"
 
     def __len__(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return len(self._placed)
 
     def add(
@@ -125,12 +125,12 @@ class Memory:
         index: float | None = None,
         turn: bool | None = None,
     ) -> Passage:
-        """A chunk or a turn, given back as text that stands alone.
+        """Read a chunk or a turn, and return it rewritten so that it can be understood alone.
 
         A chunk with a known ``id`` replaces the earlier one; the same text again changes nothing. ``start`` is the
-        chunk's offset in its document, in characters, and ``index`` its number there: chunks that have either may
-        come in any order. Without them a chunk follows the latest one and may repeat the end of it. What a
-        ``speaker`` says is a turn and complete, while a sentence of running text may go on in the next chunk.
+        chunk's character offset in its document, and ``index`` its number: chunks with either may arrive in any
+        order. Other chunks follow the latest one and may repeat its end. A chunk with a ``speaker`` is a complete
+        turn; in running text, a sentence may continue in the next chunk.
         """
         if not isinstance(text, str):
             raise IncorefError(f"a chunk is a string, not {type(text).__name__}: {text!r:.40}")
@@ -152,60 +152,60 @@ class Memory:
             return self._passage(self._placed[place])
 
     def remove(self, id: Given) -> None:
-        """Take a chunk back: what it said is gone, and those after it are read again."""
+        """Remove a chunk; later chunks are reread."""
         with self._lock:
             place = self._number(id)
             chunks = [placed.chunk for placed in self._placed]
             self._read_from(place, [*chunks[:place], *chunks[place + 1 :]])
 
     def passage(self, id: Given) -> Passage:
-        """A chunk by its id, with the names that are known by now."""
+        """A chunk by its id, with the names known so far."""
         with self._lock:
             return self._passage(self._placed[self._number(id)])
 
     @property
     def passages(self) -> list[Passage]:
-        """All chunks in the order of the document, with the names that are known by now."""
+        """All chunks in document order, with the names known so far."""
         with self._lock:
             return [self._passage(placed) for placed in self._placed]
 
     @property
     def entities(self) -> list[Entity]:
-        """Who and what has been spoken of; offsets count from the start of ``text``."""
+        """All entities; offsets count from the start of ``text``."""
         with self._lock:
             return self._finished().entities
 
     @property
     def text(self) -> str:
-        """The chunks as one text, without what overlaps."""
+        """The chunks as one text, without overlaps."""
         return self._session.text
 
     def introduce(self, name: str, *, type: str | None = None, speaker: str | None = None) -> Entity:
-        """Make a participant known; what ``speaker`` says of themselves as "I" is that entity."""
+        """Add a participant who hasn't been mentioned yet; the "I" of ``speaker`` refers to them."""
         return self._correct(lambda session: session.introduce(name, type=type, speaker=speaker))
 
     def rename(self, entity: Entity | str, name: str) -> Entity:
-        """Give an entity a name, by which it is also known from now on."""
+        """Rename an entity; later mentions can match the new name."""
         return self._correct(lambda session: session.rename(entity, name))
 
     def merge(self, one: Entity | str, other: Entity | str) -> Entity:
-        """Two entities are the same: ``one`` gets the mentions of ``other``, which is gone."""
+        """Merge two entities: ``one`` gets the mentions of ``other``, which is removed."""
         return self._correct(lambda session: session.merge(one, other))
 
     def detach(self, mention: Span) -> Entity:
-        """A mention means nobody else: it becomes an entity of its own, which is returned."""
+        """Make a mention a new entity, which is returned."""
         return self._correct(lambda session: session.detach(mention))
 
     def split(self, entity: Entity | str, mentions: Iterable[Span]) -> Entity:
-        """These mentions of an entity are another one, which is returned."""
+        """Make some mentions of an entity a new entity, which is returned."""
         return self._correct(lambda session: session.split(entity, mentions))
 
     def reassign(self, mention: Span, entity: Entity | str) -> Entity:
-        """A mention means another entity; its own is gone if nothing is left of it."""
+        """Link a mention to another entity; the old one is removed if nothing is left of it."""
         return self._correct(lambda session: session.reassign(mention, entity))
 
     def forget(self, entity: Entity | str) -> None:
-        """Remove an entity: its vector, words, name and mentions. The text of the chunks stays."""
+        """Remove an entity: its vector, words, name and mentions. The chunks' text stays."""
         self._correct(lambda session: session.forget(entity))
 
     def save(self) -> bytes:
@@ -224,7 +224,7 @@ class Memory:
     def restore(cls, data: bytes, resolver: Resolver | None = None, **options: Any) -> Memory:
         """Restore a memory from the bytes of ``save``; ``options`` override the saved ones."""
         if len(data) < _HEADER.size or not data.startswith(_MAGIC):
-            raise IncorefError("this is no saved memory: it doesn't start like one")
+            raise IncorefError("this is not a saved memory: it doesn't start like one")
         _, version, digest, length = _HEADER.unpack_from(data)
         if version > VERSION:
             raise IncorefError(
@@ -244,7 +244,7 @@ class Memory:
         return memory
 
     def _correct(self, change: Callable[[Session], T]) -> T:
-        """End what is pending, so that its entities are known, and change them; the states before are gone."""
+        """Flush pending text and apply a correction; earlier states are dropped."""
         with self._lock:
             session = self._finished().fork()
             result = change(session)
@@ -253,7 +253,7 @@ class Memory:
             return result
 
     def _settle(self) -> None:
-        """Never read again what is there by now."""
+        """Don't reread the chunks added so far."""
         self._corrected = len(self._placed)
         self._before = {self._corrected: self._session}
 
@@ -264,7 +264,7 @@ class Memory:
         raise IncorefError(f"the memory has no chunk {id!r}")
 
     def _place_for(self, chunk: _Chunk, chunks: Sequence[_Chunk], old: int | None) -> int:
-        """Where a chunk belongs among the others, of which ``old`` is the one that it replaces."""
+        """The position of a chunk among the others; ``old`` is the one that it replaces."""
         others = [other for at, other in enumerate(chunks) if at != old]
         if chunk.start is not None and chunk.index is not None:
             raise IncorefError(f"chunk {chunk.id!r} has both a start and an index; give one of them")
@@ -279,7 +279,7 @@ class Memory:
         return bisect_right([other.order or 0 for other in others], chunk.order)
 
     def _read_from(self, place: int, chunks: Sequence[_Chunk]) -> None:
-        """Read the chunks from a place on; on an error nothing has changed."""
+        """Read the chunks from a position on; on an error, nothing changes."""
         if self._corrected is not None and place < self._corrected:
             raise IncorefError(
                 f"entities were corrected after the first {self._corrected} chunks, so these can't be read again: "
@@ -298,7 +298,7 @@ class Memory:
         self._before[len(placed)] = session
 
     def _finished(self) -> Session:
-        """The session as if nothing followed; not to be changed, since it is kept for the next who asks."""
+        """The session with pending text flushed; not to be changed, since it is kept for the next call."""
         if self._ended[0] is not self._session:
             session = self._session.fork()
             session.flush()
@@ -316,7 +316,7 @@ class Memory:
 
 
 def _read(session: Session, chunk: _Chunk, placed: Sequence[_Placed]) -> _Placed:
-    """Read what is new in a chunk, and say where the chunk stands."""
+    """Read the new part of a chunk, and return the chunk's position in the text."""
     sentence = session.sentences
     if chunk.turn:
         session.say(chunk.text, chunk.speaker, chunk.id)
@@ -340,7 +340,7 @@ def _end(session: Session) -> int:
 
 
 def _overlap(text: str, chunk: _Chunk, placed: Sequence[_Placed]) -> int:
-    """How many characters of a chunk are those that the text ends with."""
+    """Length of the overlap between the end of the text and the start of a chunk."""
     if not placed or placed[-1].chunk.turn:
         return 0
     if chunk.start is None:

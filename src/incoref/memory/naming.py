@@ -1,8 +1,8 @@
-"""Which mentions of a chunk get their entity's name, and in what form: a stretch of a document in, a passage out.
+"""Replaces mentions of a chunk by their entities' names: takes a range of a document, returns a passage.
 
-Careful by design, since a wrong name does more harm than a pronoun: a mention is named only when its link is sure,
-its entity has a name worth repeating, the chunk has not named it yet (unless all are asked for), and the sentence can
-be read with the name. Knows no session: the document may come from anywhere.
+A wrong name does more harm than a pronoun, so a mention is replaced only if its link is confident, its entity has a
+name worth repeating, the chunk hasn't used the name yet (unless all mentions are requested), and the sentence stays
+grammatical. Knows no session: the document may come from anywhere.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Style = Literal["inline", "brackets", "facts"]
 Which = Literal["first", "all"]
 
 SURE = 0.5
-"""The least confidence, unless told otherwise."""
+"""The default minimum confidence."""
 
 _SPEAKERS_POSSESSIVE = frozenset("my mine your yours".split())
 _SPEAKERS = frozenset("i me my mine you your yours".split())
 _AFTER_I = {"am": "is", "have": "has", "do": "does", "'m": " is", "’m": " is", "'ve": " has", "’ve": " has"}
-"""Verbs that change when a name takes the place of "I"."""
+"""Verb forms after "I", with their forms after a name."""
 _AFTER_ANYONE = frozenset(
     "was had did will would can could should must may might 'll ’ll 'd ’d came gave got knew left made met said saw "
     "told took thought went wrote".split()
@@ -53,22 +53,22 @@ _CODE = re.compile(r"^[ \t>]*(```+|~~~+).*?(?:^[ \t>]*\1|\Z)|`[^`\n]+`", re.DOTA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamingOptions:
-    """What to name, and how."""
+    """Which mentions to replace, and how."""
 
     style: Style = "inline"
-    """``inline`` puts the name in a mention's place, ``brackets`` after it, ``facts`` in a line before the chunk."""
+    """``inline`` replaces a mention, ``brackets`` adds the name after it, ``facts`` adds a line before the chunk."""
     mentions: Which = "first"
-    """``first`` names an entity once in a chunk, ``all`` every pronoun."""
+    """``first`` names an entity once per chunk, ``all`` replaces every mention."""
     min_confidence: float = SURE
-    """How probable it must be that a mention means the one who is named."""
+    """Minimum confidence of a mention's link."""
     short_names: bool = True
     """Whether "Kern" becomes "Anna Kern"."""
     descriptions: bool = False
     """Whether "the company" becomes "Helio"."""
     speakers: bool = False
-    """Whether a known speaker's "I" and "my" get the speaker's name, and "you" that of whoever is spoken to."""
+    """Whether a speaker's "I" and "my" become the speaker's name, and "you" the addressee's."""
     quotations: bool = False
-    """Whether the "I" and "you" of quotations are named, too."""
+    """Whether the "I" and "you" of quotations are also replaced."""
 
     def __post_init__(self) -> None:
         for field, choices in (("style", get_args(Style)), ("mentions", get_args(Which))):
@@ -80,12 +80,12 @@ class NamingOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A mention that could be named."""
+    """A mention that could be replaced."""
 
     mention: Mention
     entity: Entity
     name: tuple[str, ...]
-    """The words of the name; none if it is not worth repeating."""
+    """The words of the name; none if it isn't worth repeating."""
     kind: Literal["pronoun", "speaker", "short name", "description"]
     quoted: bool = False
 
@@ -98,9 +98,9 @@ def standing_alone(
     id: Given = None,
     speaker: str | None = None,
 ) -> Passage:
-    """A stretch of a document as a passage that stands alone.
+    """A range of a document as a self-contained passage.
 
-    ``start`` is where the stretch starts; below zero if there is white space before the document does.
+    ``start`` is negative if there is white space before the document.
     """
     end = start + len(original)
     longest = longest_mentions(document)
@@ -188,7 +188,7 @@ def _words_of_name(name: str | None) -> tuple[str, ...]:
 
 
 def _objection(item: _Candidate, confidence: float, named: set[str], options: NamingOptions) -> str:
-    """Why a mention is not named, whatever the style; empty if nothing speaks against it."""
+    """The reason not to replace a mention, in any style; empty if there is none."""
     if item.quoted and not options.quotations:
         return "quotation"
     if not item.name:
@@ -201,10 +201,10 @@ def _objection(item: _Candidate, confidence: float, named: set[str], options: Na
 
 
 def _confidences(document: Document) -> dict[tuple[int, int], float]:
-    """How sure it is whom each mention means, by place.
+    """The confidence of each mention's referent, by offsets.
 
-    A pronoun that was linked to a pronoun is no surer than that one: the confidences of links are multiplied back to
-    the latest mention that is more than a pronoun. What was annotated by hand is sure.
+    A pronoun linked to another pronoun can't be more certain than that one: confidences are multiplied back to the
+    latest mention that is more than a pronoun. Gold mentions have confidence 1.
     """
     sure: dict[tuple[int, int], float] = {}
     for entity in document.entities:
@@ -218,7 +218,7 @@ def _confidences(document: Document) -> dict[tuple[int, int], float]:
 
 
 def _edit(document: Document, item: _Candidate, longest: dict[int, int], style: Style) -> Edit | None:
-    """The edit that names a mention; None where the sentence would read badly."""
+    """The edit that replaces a mention; None if the sentence would read badly."""
     mention, name = item.mention, " ".join(item.name)
     if item.kind in ("short name", "description"):
         clitic = next((mark for mark in _CLITICS if mention.text.endswith(mark)), "")
@@ -263,7 +263,7 @@ def _speaker_by_name(document: Document, mention: Mention, name: str, possessive
 
 
 def _who_is_who(named: Sequence[NameDecision]) -> str:
-    """A line that says whom the mentions of a chunk mean."""
+    """A line that lists the referents of a chunk's mentions."""
     order = {choice.text.lower(): place for place, choice in reversed(list(enumerate(named)))}
     parts = []
     for _, same in groupby(sorted(named, key=lambda choice: order[choice.text.lower()]), lambda c: c.text.lower()):
@@ -274,7 +274,7 @@ def _who_is_who(named: Sequence[NameDecision]) -> str:
 
 
 def _quoted_tokens(document: Document) -> set[int]:
-    """Numbers of the tokens that stand in quotation marks."""
+    """Numbers of the tokens inside quotation marks."""
     state, number, quoted = QuotationState(), 0, set[int]()
     for sentence in document.sentences:
         words = [token.text for token in sentence.tokens]
@@ -300,7 +300,7 @@ def _is_part(words: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def _can_be_longer(document: Document, mention: Mention) -> bool:
-    """Whether a short name stands by itself, not in a longer one: neither "Mr. Kern" nor "Kern Industries"."""
+    """Whether a short name isn't part of a longer one, such as "Mr. Kern" or "Kern Industries"."""
     first, end = mention.tokens
     sentence = document.sentences[mention.sentence]
     beside = [document.tokens[place] for place in (first - 1, end) if 0 <= place < len(document.tokens)]

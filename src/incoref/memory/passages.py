@@ -1,4 +1,4 @@
-"""A chunk that stands alone: its text with names put in, what was decided for each mention, and offsets both ways.
+"""A self-contained chunk: its text with names inserted, the decision for each mention, and offset mappings.
 
 Values only. Offsets count code points and ends are exclusive. Knows no session and no entities' vectors.
 """
@@ -13,7 +13,7 @@ from incoref.types import Given
 
 
 class Edit(NamedTuple):
-    """A stretch of the original text and what stands in its place; an empty stretch is an insertion."""
+    """A range of the original text and its replacement; an empty range is an insertion."""
 
     start: int
     end: int
@@ -22,19 +22,19 @@ class Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NameDecision:
-    """A mention that could be named: with what, or why it was left alone."""
+    """A mention that could be replaced: the name, or the reason why it wasn't."""
 
     start: int
-    """In the original text."""
+    """Offset in the original text."""
     end: int
     text: str
     entity: str
     name: str | None
     confidence: float
-    """How sure it is that the entity is meant: of a pronoun, the product of its links back to the latest name."""
+    """Confidence of the referent; for a pronoun, the product of its links back to the latest name."""
     named: bool
     reason: str
-    """``named``, or why not: ``already named``, ``unsure``, ``no name``, ``grammar``, ``quotation`` or ``code``."""
+    """``named``, or the reason: ``already named``, ``unsure``, ``no name``, ``grammar``, ``quotation`` or ``code``."""
 
     def to_json(self) -> dict[str, Any]:
         return {field: getattr(self, field) for field in self.__slots__}
@@ -42,15 +42,15 @@ class NameDecision:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk or turn as text that stands alone."""
+    """A chunk or turn, rewritten so that it can be understood alone."""
 
     id: Given
     original: str
     text: str
     decisions: tuple[NameDecision, ...] = ()
-    """One for each mention that could be named, in order."""
+    """One for each mention that could be replaced, in order."""
     edits: tuple[Edit, ...] = ()
-    """What makes ``text`` of ``original``, in order."""
+    """The edits that turn ``original`` into ``text``, in order."""
     speaker: str | None = None
 
     def __str__(self) -> str:
@@ -58,16 +58,16 @@ class Passage:
 
     @property
     def names(self) -> dict[str, str]:
-        """The ids of the entities that were named here, with their names."""
+        """The ids of the entities named here, with their names."""
         return {choice.entity: choice.name for choice in self.decisions if choice.named and choice.name}
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of ``text`` comes from; one that touches a name covers all that the name replaced."""
+        """The range of ``original`` for a range of ``text``; it covers everything that a touched name replaced."""
         pairs = [((new_start, new_end), (edit.start, edit.end)) for new_start, new_end, edit in self._placed()]
         return _moved(pairs, start, end)
 
     def from_original(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of ``original`` is in ``text``; one that touches a replaced mention covers all the name."""
+        """The range of ``text`` for a range of ``original``; it covers the whole name of a touched mention."""
         pairs = [((edit.start, edit.end), (new_start, new_end)) for new_start, new_end, edit in self._placed()]
         return _moved(pairs, start, end)
 

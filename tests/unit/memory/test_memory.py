@@ -191,7 +191,7 @@ def test_a_restored_memory_goes_on_like_the_saved_one(
 
 def test_what_is_no_saved_memory_is_refused(memory: Memory, rule_resolver: Resolver) -> None:
     saved = memory.save()
-    with pytest.raises(IncorefError, match="no saved memory"):
+    with pytest.raises(IncorefError, match="not a saved memory"):
         Memory.restore(b"abc", rule_resolver)
     with pytest.raises(IncorefError, match="damaged or cut off"):
         Memory.restore(saved[:-1], rule_resolver)
