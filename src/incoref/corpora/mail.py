@@ -285,9 +285,7 @@ def _pieces(lines: list[str], author: str | None) -> list[_Said]:
             pieces.append(_Said(name, quote=tuple(lines[start:])))
             return pieces
         if _QUOTED.match(line):
-            end = at
-            while end < len(lines) and (_QUOTED.match(lines[end]) or _goes_on(lines, end)):
-                end += 1
+            end = _end_of_quote(lines, at)
             name = _attributed(own)
             end_own()
             quote = [_QUOTED.sub("", row, count=1) for row in lines[at:end]]
@@ -307,12 +305,15 @@ def _begins_quote(lines: list[str], at: int) -> bool:
     return _QUOTED.match(lines[at]) is not None or _headers_at(lines, at) is not None
 
 
-def _goes_on(lines: list[str], at: int) -> bool:
-    """Whether a quotation goes on after the blank lines that begin here."""
-    if lines[at].strip():
-        return False
-    following = next((line for line in lines[at:] if line.strip()), "")
-    return _QUOTED.match(following) is not None
+def _end_of_quote(lines: list[str], at: int) -> int:
+    """Where a quotation ends, which may go on after blank lines."""
+    end = at
+    for number in range(at, len(lines)):
+        if _QUOTED.match(lines[number]):
+            end = number + 1
+        elif lines[number].strip():
+            break
+    return end
 
 
 def _headers_at(lines: list[str], at: int) -> tuple[str | None, int] | None:

@@ -38,8 +38,8 @@ _SOUND_IN_ROUND_BRACKETS = re.compile(
     re.MULTILINE,
 )
 _SOUND_IN_A_SENTENCE = re.compile(
-    r"\s*\((?:[a-z]+ ){0,2}[a-z]{2,}(?:[^s\W]s|ing)(?: [a-z]+ly)?\)"
-    r"|\s*\((?:[A-Z']+ )*[A-Z']{2,}(?:S|ING)(?: [A-Z]+LY)?\)"
+    r"(?:(?<!\s)\s+)?\((?:(?:[a-z]+ ){0,2}[a-z]{2,}(?:[^s\W]s|ing)(?: [a-z]+ly)?"
+    r"|(?:[A-Z']+ )*[A-Z']{2,}(?:S|ING)(?: [A-Z]+LY)?)\)"
 )
 """What somebody does, ``(laughs softly)``; other words in brackets may be said."""
 _IN_BRACKETS = re.compile(r"(\s*(?:(?:-|–|—|>>+)\s*)?)(?:\[([^\[\]]+)\]|\(([^()]+)\))\s+(?=\S)")
