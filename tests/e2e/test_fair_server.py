@@ -124,6 +124,28 @@ def test_large_headers_are_refused_before_they_are_stored(server: ServerProcess)
     assert httpx.get(f"{server.url}/healthz").status_code == 200
 
 
+@pytest.mark.parametrize("beginning", [b"0\r\n", b"1\r\n{\r\n0\r\n", b"1;"], ids=["no body", "trailers", "extension"])
+def test_headers_after_the_body_are_limited(server: ServerProcess, beginning: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.sendall(b"POST /healthz HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n" + beginning)
+        answer = b""
+        with contextlib.suppress(OSError):
+            for number in range(500):
+                line.sendall(
+                    b"%d" % number * 10_000 if beginning == b"1;" else b"x-%d: %s\r\n" % (number, b"a" * 30_000)
+                )
+            pytest.fail("all of it was taken")
+        with contextlib.suppress(OSError):
+            answer = line.recv(100)
+        assert not answer or answer.startswith(b"HTTP/1.1 431")
+    session = RemoteSession(server.url)
+    body = iter([b'{"text": "', *[b"Anna left . "] * 2_000, b'"}'])  # of more parts than headers may have bytes
+    answered = httpx.post(
+        f"{server.url}/v1/sessions/{session.id}/feed", content=body, headers={"content-type": "application/json"}
+    )
+    assert answered.status_code in (200, 413)
+
+
 def test_half_open_connections_do_not_stop_anybody(server: ServerProcess) -> None:
     lines = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(390)]
     try:

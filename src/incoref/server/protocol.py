@@ -24,7 +24,7 @@ class BoundedProtocol(HttpToolsProtocol):
     waiting: ClassVar[dict[BoundedProtocol, None]] = {}
     """Connections without a request, the one that has waited longest first."""
     _header_bytes = 0
-    _in_headers = True
+    """Bytes since the request began, or since the last ones of its body."""
     _header_timer: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -41,7 +41,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         self._header_bytes += len(data)
         super().data_received(data)
-        if self._in_headers and self._header_bytes > self.limits.headers:
+        if self._header_bytes > self.limits.headers:
             self._refuse(_TOO_LARGE)
 
     def on_message_begin(self) -> None:
@@ -51,8 +51,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._stop_timer()
         self.waiting.pop(self, None)
-        self._in_headers = False
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._header_bytes = 0  # what follows the body may be headers again
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         super().on_message_complete()
@@ -60,7 +63,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self.waiting[self] = None
 
     def _expect_headers(self) -> None:
-        self._in_headers = True
         self.waiting.setdefault(self)
         if self._header_timer is None:
             self._header_timer = self.loop.call_later(self.limits.header_seconds, self._refuse, _TOO_SLOW)
