@@ -34,7 +34,7 @@ class NameDecision:
     """Confidence of the referent; for a pronoun, the product of its links back to the latest name."""
     named: bool
     reason: str
-    """``named``, or the reason: ``already named``, ``unsure``, ``no name``, ``grammar``, ``quotation`` or ``code``."""
+    """``named``, or why not: ``already named``, ``unsure``, ``no name``, ``grammar``, ``quotation`` or ``code``."""
 
     def to_json(self) -> dict[str, Any]:
         return {field: getattr(self, field) for field in self.__slots__}
