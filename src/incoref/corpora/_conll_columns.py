@@ -58,7 +58,10 @@ def find_columns(sentences: Sequence[Sequence[Sequence[str]]], document: str) ->
 def looks_like_table(rows: Sequence[Sequence[str]]) -> bool:
     """Whether rows without a header are a table of which a column, not the first, holds coreference."""
     is_table = len(rows) > 1 and len({len(row) for row in rows}) == 1
-    return is_table and any(map(_brackets_only, list(zip(*rows, strict=True))[1:]))
+    if not is_table or len(rows[0]) < 2:
+        return False
+    columns = list(zip(*rows, strict=True))
+    return _brackets_only(columns[-1]) or any(_is_coreference(column, is_whole=False) for column in columns[1:-1])
 
 
 def _brackets_only(cells: Sequence[str]) -> bool:
@@ -75,8 +78,8 @@ def _is_bracketed(cell: str) -> bool:
     return _CELL.fullmatch(cell) is not None
 
 
-def _is_coreference(cells: Sequence[str]) -> bool:
-    """Whether brackets that pair, and nothing else, stand in a column."""
+def _is_coreference(cells: Sequence[str], *, is_whole: bool = True) -> bool:
+    """Whether a column holds only paired brackets; in part of a file, some may be closed later."""
     opened: dict[str, int] = {}
     some = False
     for cell in cells:
@@ -92,7 +95,7 @@ def _is_coreference(cells: Sequence[str]) -> bool:
             opened[name] = opened.get(name, 0) + (1 if opening and not single else 0 if single else -1)
             if opened[name] < 0:
                 return False
-    return some and not any(opened.values())
+    return some and not (is_whole and any(opened.values()))
 
 
 def _counts(cells: Sequence[str]) -> bool:

@@ -169,7 +169,8 @@ def test_word_and_coreference_are_found_by_content(table: str, with_header: bool
 def test_a_table_without_header_is_recognised() -> None:
     for table in ("Anna (1)\nslept -\n\nShe (1)\nwoke -\n", "1\tAnna\t(1)\n2\tslept\t_\n\n1\tShe\t(1)\n"):
         assert guess(table, "x").name == "conll-2012"
-    assert guess("Anna left (1)\nand slept\n", "x").name == "text"
+    for text in ("Anna left (1)\nand slept\n", "(10:15 AM) Ann: Hello.\n(10:16 AM) Ben: Hi!\n"):
+        assert guess(text, "x").name != "conll-2012"
 
 
 def test_one_span_in_two_entities() -> None:
