@@ -71,6 +71,26 @@ def test_a_session_that_is_not_in_memory_can_be_read_from_a_full_disk(tiny: Tiny
         reads_work(server.url, other.id, "Berta left .\n")
 
 
+def test_a_server_starts_on_a_full_disk_and_serves_reads(tiny: TinyModels, tmp_path: Path) -> None:
+    """What the log holds has no room in the database then."""
+    store = f"sqlite:{tmp_path / 'sessions.db'}"
+    with ServerProcess(tiny.fp32, store) as server:
+        session = RemoteSession(server.url)
+        for _ in range(30):
+            session.say("Anna left .")
+        server.kill()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # For processes that are started meanwhile: enough for SQLite's index of the log, which is in memory.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (32_768, before[1]))
+    try:
+        again = ServerProcess(tiny.fp32, store)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with again:
+        assert ready(again.url) == 503
+        reads_work(again.url, session.id, 30 * "Anna left .\n")
+
+
 def test_a_redis_that_takes_no_writes(tiny: TinyModels, redis_url: str) -> None:
     with QuickServer(tiny.fp32, redis_url) as server:
         session = RemoteSession(server.url)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -105,7 +105,9 @@ class SqliteStore:
             self._writer = self._connected()
             self._prepare()
             self._reader = self._connected()
-            self._truncate_log()
+            # A full disk may have no room for what the log holds: it can be read all the same, and scrubbed later.
+            with suppress(sqlite3.OperationalError):
+                self._truncate_log()
         except (sqlite3.Error, OSError) as error:
             raise StoreFailed(f"{self._path}: SQLite can't use this file: {error}") from error
 
