@@ -47,28 +47,27 @@ def metric(server: ServerProcess, name: str) -> float:
     return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
 
 
-def test_a_short_request_is_answered_while_long_ones_run(server: ServerProcess) -> None:
-    short = RemoteSession(server.url)
-    short.say("Berta left .")
-    long = [RemoteSession(server.url) for _ in range(6)]
+def test_a_short_request_is_answered_while_long_ones_run(tiny: TinyModels) -> None:
     ended: list[int] = []
 
-    def ask(session: RemoteSession) -> None:
-        answer = httpx.post(f"{server.url}/v1/sessions/{session.id}/feed", json={"text": LONG}, timeout=300)
-        ended.append(answer.status_code)
+    def ask(url: str) -> None:
+        with contextlib.suppress(httpx.TransportError):  # when the server is killed in the end
+            ended.append(httpx.post(f"{url}/feed", json={"text": LONG}, timeout=300).status_code)
 
-    threads = [threading.Thread(target=ask, args=(session,)) for session in long]
-    for thread in threads:
-        thread.start()
-    until(lambda: metric(server, "incoref_sessions ") >= 7 and metric(server, "incoref_waiting") == 0)
-    answered = 0
-    while not ended and answered < 5:  # far fewer than the long ones take
-        short.say("She stayed .")
-        answered += 1
-    assert answered == 5
+    with ServerProcess(tiny.fp32, "memory") as server:
+        short = RemoteSession(server.url)
+        short.say("Berta left .")
+        long = [RemoteSession(server.url) for _ in range(6)]
+        urls = [f"{server.url}/v1/sessions/{session.id}" for session in long]
+        threads = [threading.Thread(target=ask, args=(url,)) for url in urls]
+        for thread in threads:
+            thread.start()
+        until(lambda: metric(server, "incoref_waiting") == 0)
+        for _ in range(5):  # far fewer than the long ones take
+            short.say("She stayed .")
+        assert not ended
     for thread in threads:
         thread.join()
-    assert set(ended) <= {200, 413}
 
 
 def test_a_request_that_takes_too_long_is_refused_and_changes_nothing(server: ServerProcess) -> None:
