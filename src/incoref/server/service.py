@@ -179,8 +179,15 @@ class SessionService:
             self.store.create(twin, owner, head_of(self.resolver, given), self._clock())
             try:
                 self._perform(twin, Read(_plain_json(document)), None)
-            except BaseException:
+            except BaseException as error:
                 self.store.delete(twin)
+                if isinstance(error, Refused) and error.kind is TOO_SLOW:
+                    raise Refused(
+                        TOO_SLOW,
+                        f"reading the session again takes more than {self.limits.seconds} seconds: have the server's "
+                        "limit 'seconds' raised, or export its text and feed that to a new session in parts",
+                        limit=self.limits.seconds,
+                    ) from error
                 raise
             return twin
 

@@ -47,6 +47,7 @@ from incoref.server.problems import (
     STORE,
     TOO_LARGE,
     TOO_MANY_SESSIONS,
+    TOO_SLOW,
     Kind,
     Refused,
     refusal,
@@ -495,6 +496,18 @@ def test_a_session_that_is_read_again_gives_way(resolver: Resolver) -> None:
     calls: list[int] = []
     load(resolver, store, id, lambda: calls.append(1))
     assert len(calls) >= 3
+
+
+def test_a_replay_that_takes_too_long_says_what_else_to_do(resolver: Resolver) -> None:
+    store = MemoryStore()
+    with service_with(resolver, store) as service:
+        id = service.create("me").result()
+        service.perform(id, Say("Anna left . She met Carl .")).result()
+    with service_with(resolver, store, limits=Limits(seconds=1e-9)) as service:
+        with pytest.raises(Refused, match="feed that to a new session in parts") as caught:
+            service.replay(id, "me").result()
+        assert caught.value.kind is TOO_SLOW
+        assert store.count() == 1
 
 
 @pytest.mark.parametrize("work", ["look", "look without the model", "load", "snapshot"])
