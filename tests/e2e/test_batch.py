@@ -196,7 +196,10 @@ def test_a_disk_without_room_is_said_in_a_line_and_the_run_goes_on_later(
 
 def test_faults_are_one_line(lines: Path, model: Path, tmp_path: Path) -> None:
     cases: list[tuple[tuple[str | Path, ...], bytes]] = [
-        ((lines, "-o", tmp_path / "a", "--max-errors", "1", "--shard-rows", "20"), b"2 rows are no documents, more"),
+        (
+            (lines, "-o", tmp_path / "a", "--max-errors", "1", "--shard-rows", "20"),
+            b"2 rows can't be read as documents, more",
+        ),
         ((tmp_path / "none.jsonl", "-o", tmp_path / "b"), b"no such file or folder"),
         ((lines, "-o", tmp_path / "c", "--text-column", "id", "--id-column", "id"), b"columns of their own"),
     ]

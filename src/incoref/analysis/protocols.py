@@ -98,7 +98,7 @@ def protocols(
     systems = [system_named(name, options, {}) for name in names]
     for system in systems:
         if isinstance(system, AnswerSystem):
-            raise IncorefError(f"{system.name}: has answers to whole documents only; name systems that can be run")
+            raise IncorefError(f"{system.name}: only has output for whole documents; name systems that can be run")
     titles = [system.name for system in systems]
     if unknown := [title for title in whole_only if title not in titles]:
         raise IncorefError(f"there is no system '{unknown[0]}'; there are {', '.join(titles)}")

@@ -92,7 +92,7 @@ def compare(
     seed: int = 1,
 ) -> Findings:
     if len(documents) < 2:
-        raise IncorefError("one document says nothing of how sure a difference is; give at least two")
+        raise IncorefError("a paired bootstrap needs at least two documents")
     counts = [counts_of(documents, answers(system, documents, cache), drop_singletons) for system in (one, other)]
     by_metric = differences(counts[0], counts[1], samples, seed)
     whole = [f1_of(each.sum(axis=0)) for each in counts]

@@ -37,11 +37,11 @@ def _untitled(
     learned = None if folder is None else folder_system(folder, place)
     if learned is not None:
         if at:
-            raise IncorefError(f"{place}: this kind of model reads in the setting that it was trained in")
+            raise IncorefError(f"{place}: this kind of model only runs in the setting that it was trained with")
         return learned
     if folder is not None and folder.exists() and not (folder / "config.json").is_file():
         if at:
-            raise IncorefError(f"{place}: has no settings, since it is no model folder (config.json is missing)")
+            raise IncorefError(f"{place}: takes no setting, because it isn't a model folder (config.json is missing)")
         return AnswerSystem(folder)
     if folder not in loaded:
         loaded[folder] = Model.load(folder, options.threads)
@@ -56,5 +56,5 @@ def systems_named(names: Sequence[str], options: Options) -> list[System]:
         system.name for number, system in enumerate(systems) if system.name in {s.name for s in systems[:number]}
     ]
     if twice:
-        raise IncorefError(f"'{twice[0]}' is there twice; each system needs a name of its own")
+        raise IncorefError(f"'{twice[0]}' is used twice; give each system a unique name")
     return systems

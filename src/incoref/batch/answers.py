@@ -107,9 +107,9 @@ def _text(row: Mapping[str, Any], columns: Columns) -> Text:
         raise IncorefError(f"'{columns.text}' is neither a string nor a list of strings, but {_kind(text)}")
     speakers = [speaker] * len(text) if speaker is None or isinstance(speaker, str) else speaker
     if not isinstance(speakers, list) or len(speakers) != len(text):
-        raise IncorefError(f"'{columns.speaker}' has not one speaker for each of the {len(text)} turns")
+        raise IncorefError(f"'{columns.speaker}' must have one speaker for each of the {len(text)} turns")
     if not all(one is None or isinstance(one, str) for one in speakers):
-        raise IncorefError(f"'{columns.speaker}' has speakers that are no strings")
+        raise IncorefError(f"'{columns.speaker}' has speakers that aren't strings")
     return [Message(turn, one) for turn, one in zip(text, speakers, strict=True)]
 
 

@@ -104,7 +104,7 @@ def run(
     _check(names, to, fields, workers, shard_rows, max_errors)
     columns = columns or Columns()
     if workers > 1 and threads > 1:
-        raise IncorefError("several workers have one thread each: leave threads at 1")
+        raise IncorefError("with several workers, each has one thread: leave threads at 1")
     given = isinstance(model, Resolver)
     resolver = model if isinstance(model, Resolver) else load(model, threads=threads)
     chosen = SessionOptions(**{"undo": 0, **options})
@@ -214,7 +214,7 @@ class _Run:
         if self._max_errors is not None and record.errors and self._errors > self._max_errors:
             last = record.errors[-1]
             raise IncorefError(
-                f"{self._errors} rows are no documents, more than the {self._max_errors} that are allowed; "
+                f"{self._errors} rows can't be read as documents, more than the {self._max_errors} that are allowed; "
                 f"one of them is {last['place']}: {last['reason']}. All are in {self._job.folder / 'errors.jsonl'}"
             )
 

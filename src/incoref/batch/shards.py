@@ -106,7 +106,7 @@ class Shards:
     def check_end(self, count: int) -> None:
         """Check that no shard stands beyond those that the input has."""
         if self._record(count).exists():
-            raise IncorefError(f"{self.folder}: has answers to more rows than the input; name another folder")
+            raise IncorefError(f"{self.folder}: has results for more rows than the input has; use another folder")
 
     def _record(self, number: int) -> Path:
         return self._progress / f"part-{number:05}.json"

@@ -99,7 +99,7 @@ def sources_of(names: Sequence[str]) -> list[Source]:
         elif not path.exists():
             raise IncorefError(f"{name}: no such file or folder")
         elif _suffix(name) not in (*_LINES, *_TABLES, *_TEXTS):
-            raise IncorefError(f"{name}: its name does not say what it holds; name it as {KNOWN}")
+            raise IncorefError(f"{name}: its suffix isn't supported; use {KNOWN}")
         else:
             sources.append(_source(path))
     return sources

@@ -96,7 +96,7 @@ def score(
 def _wanted(metrics: list[str] | None) -> list[str]:
     unknown = [name for name in metrics or () if name not in TITLES]
     if unknown:
-        raise IncorefError(f"there is no metric {unknown[0]!r}; choose from {', '.join(TITLES)}")
+        raise IncorefError(f"unknown metric {unknown[0]!r}; choose from {', '.join(TITLES)}")
     return [name for name in TITLES if not metrics or name in metrics]
 
 

@@ -1,4 +1,4 @@
-"""Annotated corpora and the formats they come in: reading, writing, counting.
+"""Reads, writes and counts annotated corpora and other text formats.
 
 ``read(path)`` gives the documents of a file or directory one after the other; ``write(documents, path, format)``
 writes them, all or nothing, and says what the format couldn't hold. A module a format turns text into documents and
@@ -65,7 +65,7 @@ def read_as(known: Format, text: str, file: Path) -> Iterator[Document]:
 
 
 def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:
-    """What format a text is in, and who says what in it; plain text is one turn of nobody."""
+    """The format of a text, and its turns; plain text is one turn without a speaker."""
     text = with_usual_line_ends(text)
     known = guess(text, path)
     if known.listen is not None:
@@ -77,7 +77,7 @@ def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:
 
 
 def files_of(directory: Path, known: Format | None = None, *, annotated_alone: bool = True) -> list[Path]:
-    """The files of a directory that are of a format, or of any; only the annotated ones where there are some."""
+    """A directory's files in a format, or in any known one; only the annotated files if there are some."""
     suffixes = known.suffixes if known else _SUFFIXES
     files = files_in(
         directory, lambda file: _name_of(file).endswith(suffixes) and file.name not in slack.NOT_MESSAGES
@@ -96,13 +96,13 @@ def is_of_no_format(file: Path) -> bool:
 
 
 def _name_of(file: Path) -> str:
-    """The name that decides whether a file is read, which need not be what it is compressed by."""
+    """The name that decides whether a file is read: without the suffix of a compression."""
     name = file.name.lower()
     return next((name.removesuffix(ending) for ending in COMPRESSED if name.endswith(ending)), name)
 
 
 def _without_garbage_collection(documents: Iterator[Document]) -> Iterator[Document]:
-    """Values have no cycles; a collector that goes through them again and again costs a quarter of the time."""
+    """Pause the garbage collector, which would cost a quarter of the time; the values have no cycles."""
     while True:
         enabled = gc.isenabled()
         gc.disable()
@@ -117,7 +117,7 @@ def _without_garbage_collection(documents: Iterator[Document]) -> Iterator[Docum
 
 
 def write(documents: Iterable[Document], path: Path | str, format: str | None = None) -> list[Loss]:
-    """Write documents to a file, or to a directory a file each; returns what the format couldn't hold.
+    """Write documents to a file, or one file each to a directory; returns what the format couldn't express.
 
     A directory is one that exists, or a path given as a string that ends in a slash; brat always needs one.
     Nothing is left behind if anything goes wrong. Without a format, the path's suffix tells it.
@@ -150,7 +150,7 @@ def _files(named: Iterable[tuple[str, Document]], known: Format, losses: Losses)
 
 
 def _named(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:
-    """Documents with names for their files, no two alike."""
+    """Documents with unique file names."""
     used: set[str] = set()
     for document in documents:
         plain = _NOT_IN_FILE_NAME.sub("_", document.id).strip(" .") or "document"

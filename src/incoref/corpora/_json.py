@@ -1,4 +1,4 @@
-"""JSON in files, whole or a value a line, and the conversations in it: shared by the formats that are JSON.
+"""JSON in files, whole or one value per line, and the conversations in it; shared by the JSON formats.
 
 Knows no format.
 """
@@ -22,7 +22,7 @@ _MOST_KEYS = 8
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text is meant as JSON, even if it is broken; a bracket alone may as well begin a time or a note."""
+    """Whether a text is meant to be JSON, even if invalid; a bracket alone may also begin a time or a note."""
     if _SURELY.match(text):
         return True
     if not _PERHAPS.match(text):
@@ -35,7 +35,7 @@ def looks_like_json(text: str) -> bool:
 
 
 def first_value(text: str, path: Path | str) -> Any:
-    """The first value of a file, which may be all of it."""
+    """The first value of a file, possibly its only one."""
     return _decoded(text, path)[0]
 
 
@@ -48,7 +48,7 @@ def values(text: str, path: Path | str) -> list[Any]:
 
 
 def lines(text: str, path: Path | str) -> Iterator[tuple[int, Any]]:
-    """The values of a file, one a line, with their line numbers."""
+    """The values of a file, one per line, with their line numbers."""
     for line, row in enumerate(text.split("\n"), 1):
         if row and not row.isspace():
             try:
@@ -103,7 +103,7 @@ def groups(text: str, path: Path | str, *keys: str) -> Iterator[tuple[str, list[
 
 
 def spoken(conversations: Iterable[tuple[str, Iterable[Turn]]], path: Path | str) -> Iterator[Conversation]:
-    """Conversations without what has no text; a file in which nobody says anything is an error."""
+    """Conversations without empty turns; a file without any speech is an error."""
     silent = True
     for id, turns in conversations:
         said = [turn for turn in turns if turn.text.strip()]
@@ -111,21 +111,21 @@ def spoken(conversations: Iterable[tuple[str, Iterable[Turn]]], path: Path | str
             silent = False
             yield Conversation(id, said)
     if silent:
-        raise FormatError("nobody says anything in it", path=path)
+        raise FormatError("it contains no speech", path=path)
 
 
 def string(data: Object, key: str, path: Path | str) -> str:
-    """What is under a key: a string, which is empty if there is nothing."""
+    """The string under a key; empty if there is none."""
     value = data.get(key)
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise FormatError(f"{key!r} is no string: {described(value)}", path=path)
+        raise FormatError(f"{key!r} is not a string: {described(value)}", path=path)
     return value
 
 
 def described(value: Any) -> str:
-    """What a value is, for people who wonder why it isn't read."""
+    """A description of a value for error messages."""
     if isinstance(value, dict):
         if not value:
             return "an empty object"

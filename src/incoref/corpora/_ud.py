@@ -100,7 +100,7 @@ def read(text: str, path: Path | str, scheme: Scheme) -> Iterator[Document]:
                 yield reader.finish()
             reader.take_comment(name, value, line)
     if not (reader.begun or reader.named):
-        raise FormatError("no word in the file", path=path)
+        raise FormatError("the file contains no words", path=path)
     yield reader.finish()
 
 

@@ -18,7 +18,7 @@ from incoref.errors import FormatError
 from incoref.types import Document, Token
 
 _STRING_OR_NONE = frozenset({str, type(None)})
-_NO_STRING = "a speaker, genre, type, name, entity id or attribute that is no string"
+_NO_STRING = "a speaker, genre, type, name, entity id or attribute that isn't a string"
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
@@ -75,7 +75,7 @@ def _fault_of_columns(data: dict[str, Any]) -> str | None:
         for name, values in sentence.get("token_attributes") or ():
             if not isinstance(name, str) or not _STRING_OR_NONE.issuperset(map(type, values)):
                 wrong = next((place for place, value in enumerate(values) if type(value) not in _STRING_OR_NONE), 0)
-                return f"the word {sentence['tokens'][wrong][0]!r} has an attribute that is no string"
+                return f"the word {sentence['tokens'][wrong][0]!r} has an attribute that isn't a string"
     return None
 
 

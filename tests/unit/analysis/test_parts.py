@@ -144,12 +144,12 @@ def test_names_of_systems(tiny: TinyModels, tmp_path: Path) -> None:
     assert one.model is other.model and one.digest != other.digest
     for name, message in (
         (f"{folder}@k=x", "no setting 'k=x'"),
-        (f"{tmp_path}@k=3", "has no settings"),
+        (f"{tmp_path}@k=3", "takes no setting"),
         (str(tmp_path / "none"), "no such model folder"),
     ):
         with pytest.raises(IncorefError, match=message):
             system_named(name, Options(), {})
-    with pytest.raises(IncorefError, match="is there twice"):
+    with pytest.raises(IncorefError, match="is used twice"):
         systems_named([folder, folder], Options())
 
 

@@ -55,8 +55,8 @@ def test_turns_with_their_speakers() -> None:
         ({"key": "a", "body": ["x", 3]}, "neither a string nor a list"),
         ({"key": [1], "body": "x"}, "its id in 'key'"),
         ({"key": True, "body": "x"}, "its id in 'key'"),
-        ({"key": "a", "body": ["x", "y"], "who": ["Anna"]}, "not one speaker for each of the 2 turns"),
-        ({"key": "a", "body": ["x"], "who": [4]}, "speakers that are no strings"),
+        ({"key": "a", "body": ["x", "y"], "who": ["Anna"]}, "must have one speaker for each of the 2 turns"),
+        ({"key": "a", "body": ["x"], "who": [4]}, "speakers that aren't strings"),
         ({"key": "a", "body": "x", "who": 4}, "the speaker of a text is a string"),
     ],
 )

@@ -109,7 +109,9 @@ def test_a_folder_of_texts(rule_resolver: Resolver, tmp_path: Path) -> None:
 
 
 def test_too_many_errors_stop_a_run(rule_resolver: Resolver, lines: Path, tmp_path: Path) -> None:
-    with pytest.raises(IncorefError, match=r"1 rows are no documents, more than the 0 .*: no column 'text'"):
+    with pytest.raises(
+        IncorefError, match=r"1 rows can't be read as documents, more than the 0 .*: no column 'text'"
+    ):
         run(lines, tmp_path / "out", model=rule_resolver, shard_rows=5, max_errors=0)
     assert (tmp_path / "out" / "errors.jsonl").read_text().count("\n") == 1
     assert run(lines, tmp_path / "out", model=rule_resolver, shard_rows=5, max_errors=2).errors == 2
@@ -161,7 +163,7 @@ def test_time_left_follows_from_what_this_run_has_done(rule_resolver: Resolver, 
         ({"fields": ["chains"]}, "no fields chains"),
         ({"fields": []}, "no fields at all"),
         ({"workers": 0}, "workers is 0"),
-        ({"workers": 2, "threads": 2}, "one thread each"),
+        ({"workers": 2, "threads": 2}, "each has one thread"),
         ({"genre": "opera"}, "no genre 'opera'"),
         ({"inputs": []}, "nothing to read"),
     ],

@@ -124,4 +124,4 @@ def test_two_documents_of_one_id_are_an_error(files: tuple[Path, Path]) -> None:
 
 
 def test_an_unknown_metric_is_an_error(files: tuple[Path, Path]) -> None:
-    assert "there is no metric 'bleu'" in str(score(*files, "--metric", "bleu").exception)
+    assert "unknown metric 'bleu'" in str(score(*files, "--metric", "bleu").exception)

@@ -144,7 +144,7 @@ def test_a_blank_line_in_the_text_is_a_new_paragraph() -> None:
         (row(1, "a") + row(3, "b"), 2, "'3' where 2"),
         (row("x", "a"), 1, "'x' where 1"),
         (row("1-2", "ab") + row(1, "a"), 2, "ends before"),
-        ("# text = a\n\n", None, "no word"),
+        ("# text = a\n\n", None, "contains no words"),
     ],
 )
 def test_errors_say_where(body: str, line: int | None, fault: str) -> None:

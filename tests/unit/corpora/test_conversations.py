@@ -373,7 +373,7 @@ def test_sounds_songs_and_styling_are_not_speech(cue: str, spoken: str) -> None:
 
 
 def test_subtitles_of_nothing_but_sounds_are_refused() -> None:
-    with pytest.raises(FormatError, match="nobody says anything"):
+    with pytest.raises(FormatError, match="it contains no speech"):
         read(srt("[music]", "♪ la la ♪"))
 
 
