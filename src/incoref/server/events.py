@@ -20,6 +20,7 @@ from incoref.server.store import NoSession, Record, StoreFailed
 _AT_ONCE = 100
 _POLL_SECONDS = 1.0
 _POLLS_UNTIL_COMMENT = 15
+_RETRY = b"retry: 1000\n\n"
 _END = b"event: end\ndata: {}\n\n"
 
 
@@ -41,7 +42,6 @@ async def events(service: SessionService, id: str, after: int, view: str | None 
     stop_listening = service.listen(id, callback)
     try:
         with service.streaming():
-            yield b"retry: 1000\n\n"
             following = _all_events(service, id, after) if view is None else _viewer_events(service, id, view, after)
             async for event in _polled(service, following, changed):
                 yield event
@@ -52,12 +52,18 @@ async def events(service: SessionService, id: str, after: int, view: str | None 
 async def _polled(
     service: SessionService, batches: AsyncIterator[list[bytes]], changed: asyncio.Event
 ) -> AsyncIterator[bytes]:
-    """The events of each batch; waits for a change after an empty one."""
-    quiet = 0
+    """The events of each batch; waits for a change after an empty one.
+
+    The first bytes say that the stream has its place in the log: what happens from then on is news.
+    """
+    quiet, begun = 0, False
     changed.clear()
     with contextlib.suppress(StoreFailed):  # the client reconnects and resumes
         try:
             async for batch in batches:
+                if not begun:
+                    begun = True
+                    yield _RETRY
                 for event in batch:
                     quiet = 0
                     yield event
