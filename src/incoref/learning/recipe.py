@@ -45,10 +45,20 @@ class ExportStep(_Section):
     """A model folder, or the mean of several runs and exports."""
 
     name: str = Field(description="Its name, which is that of its folder.")
-    of: tuple[str, ...] = Field(min_length=1, description="Runs and exports whose weights' mean is taken.")
-    model: str = Field("incoref-en", description="The model's own name.")
+    of: tuple[str, ...] = Field(
+        min_length=1,
+        description="Runs and exports whose weights' mean is taken; RUN@2 is a run after its second epoch.",
+    )
+    shares: tuple[float, ...] | None = Field(None, description="How much each of them counts; equal when not given.")
+    model: str = Field("my-model", description="The model's own name.")
     calibrate: bool = Field(False, description="Fit temperatures and int8 ranges on the dev corpora.")
     fp32: bool = Field(False, description="Keep full precision.")
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> ExportStep:
+        if self.shares is not None and (len(self.shares) != len(self.of) or min(self.shares) <= 0):
+            raise ValueError("shares has one positive number for each model of 'of'")
+        return self
 
 
 class EvaluateStep(_Section):
@@ -90,7 +100,12 @@ class Step(_Section):
         """Names of earlier steps that it may build on."""
         if self.run is not None:
             return () if self.run.start is None else (self.run.start,)
-        return self.export.of if self.export is not None else (self.part.name,)
+        return tuple(map(_run_of, self.export.of)) if self.export is not None else (self.part.name,)
+
+
+def _run_of(name: str) -> str:
+    """The run of a name such as ``first@2``."""
+    return name.partition("@")[0]
 
 
 class Recipe(_Section):
@@ -192,6 +207,9 @@ class Cook:
 
     def _place(self, name: str) -> Path:
         """The folder with the weights of a run or export; an installed model's name stays one."""
+        if "@" in name:
+            run, _, epoch = name.partition("@")
+            return self.folder / run / "epochs" / f"{epoch}.safetensors"
         if name not in self._made:
             return Path(name)
         return self.folder / name / "best" if name in self._runs else self.folder / name
@@ -214,7 +232,14 @@ class Cook:
     def _export(self, step: ExportStep) -> None:
         development = self._configuration(None).dev if step.calibrate else ()
         places = [self._place(name) for name in step.of]
-        export(places, self.folder / step.name, name=step.model, quantise=not step.fp32, development=development)
+        export(
+            places,
+            self.folder / step.name,
+            name=step.model,
+            quantise=not step.fp32,
+            development=development,
+            shares=step.shares,
+        )
 
     def _scores(self, step: EvaluateStep) -> dict[CorpusConfig, Result]:
         resolver = load_model(self.folder / step.name)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from incoref.errors import IncorefError
 from incoref.learning.recipe import Cook, Recipe, Step
@@ -69,6 +71,26 @@ def test_steps_are_done_once_and_again_when_something_before_them_changes(folder
     assert 0 <= scores["dev"]["conll_f1"] <= 100 and 0 <= scores["dev"]["mentions"]["f1"] <= 100
 
 
+def test_an_export_takes_the_weights_after_single_epochs(folder: Path) -> None:
+    recipe = RECIPE.replace('settings = ["training.epochs=1"]', 'settings = ["training.average_epochs=2"]')
+    recipe = recipe.replace(
+        "[steps.evaluate]",
+        '[steps.export]\nname = "single"\nof = ["first@1"]\nfp32 = true\n\n[[steps]]\n[steps.evaluate]',
+    )
+    assert made(recipe.replace('of = ["first", "second"]', 'of = ["first@1", "first@2"]\nshares = [3, 1]'))[2:4] == [
+        "export model",
+        "export single",
+    ]
+    heads = {name: load_file(Path("out") / name / "head.safetensors") for name in ("model", "single")}
+    both = [load_file(Path(f"out/first/epochs/{epoch}.safetensors")) for epoch in (1, 2)]
+    name = "detector.output.weight"
+    assert np.allclose(heads["single"][name], both[0][name], atol=1e-6)
+    assert np.allclose(heads["model"][name], 0.75 * both[0][name] + 0.25 * both[1][name], atol=1e-6)
+    assert not np.allclose(both[0][name], both[1][name], atol=1e-6)
+    with pytest.raises(IncorefError, match=r"3\.safetensors: no such weights; training\.average_epochs"):
+        made(recipe.replace('of = ["first@1"]', 'of = ["first@3"]'))
+
+
 def test_a_recipe_that_was_stopped_goes_on(folder: Path) -> None:
     steps: list[Report] = []
     cook = Cook(Recipe.load(Path("recipe.toml")), Path("out"))
@@ -91,6 +113,7 @@ def test_a_recipe_that_was_stopped_goes_on(folder: Path) -> None:
             "export model: 'third' is not made by an earlier",
         ),
         ('name = "second"', 'name = "first"', "run first: an earlier step has this name"),
+        ('of = ["first", "second"]', 'of = ["first", "second"]\nshares = [1]', "shares has one positive number for each"),
         ("[steps.run]", "[steps.walk]", "steps.0"),
         ('[steps.evaluate]\nname = "model"', '[steps.evaluate]\nname = "x"', "evaluate x: 'x' is not made"),
     ],

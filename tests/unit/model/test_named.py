@@ -28,6 +28,7 @@ def package(tiny: TinyModels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_shipped_model_has_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     assert find_model(None) == find_model("en") == find_model("en-small") == find_model(Path("en")) == DEFAULT_MODEL
+    assert find_model(incoref.load().model.config.name) == DEFAULT_MODEL
     (tmp_path / "en").mkdir()
     assert find_model("en") == Path("en")  # a folder comes first
 

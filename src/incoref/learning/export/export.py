@@ -21,6 +21,7 @@ from incoref.learning.export.quantisation_ranges import evened, input_ranges
 from incoref.learning.export.selftest_texts import golden_documents, write_golden
 from incoref.learning.onnx.attention import kv_cache_graph, stateless_graph
 from incoref.learning.onnx.products import products_graph
+from incoref.learning.train.checkpoints import model_folder
 from incoref.learning.train.warm_start import load_mean
 from incoref.model.folder import WORD_TABLE, Model, ModelConfig
 from incoref.model.matmul import Floats, Times, plain_product
@@ -29,15 +30,21 @@ from incoref.model.subwords import SubwordTokenizer
 
 
 def export(
-    trained: Sequence[Path], out: Path, *, name: str, quantise: bool = True, development: Sequence[CorpusConfig] = ()
+    trained: Sequence[Path],
+    out: Path,
+    *,
+    name: str,
+    quantise: bool = True,
+    development: Sequence[CorpusConfig] = (),
+    shares: Sequence[float] | None = None,
 ) -> Calibration | None:
     """Write the model folder of a checkpoint (a run's ``best``), or of its mean with others and with model folders.
 
     Its temperatures are fitted on development corpora, if there are any.
     """
-    model, config = load_mean(trained)
-    capitals = model.encoder.sizes.capitals
-    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(trained[0] / "tokenizer.json", capitals)
+    model, config = load_mean(trained, shares)
+    capitals, tokenizer_file = model.encoder.sizes.capitals, model_folder(trained[0]) / "tokenizer.json"
+    sizes, tokenizer = config.encoder.sizes, SubwordTokenizer.load(tokenizer_file, capitals)
     corpora = [(load(corpus), corpus.scheme) for corpus in development]
     calibration = calibrate(model, corpora, tokenizer, sizes) if corpora else None
     out.mkdir(parents=True, exist_ok=True)
@@ -54,7 +61,7 @@ def export(
     heads = {name: np.ascontiguousarray(value.astype(precision)) for name, value in model.head_weights().items()}
     save_file(heads, out / "head.safetensors", {"layout": json.dumps(model.layout())})
     onnx.save(products_graph(head_matrices(heads, model.names, model.pair_features), quantise), out / "head.onnx")
-    shutil.copy(trained[0] / "tokenizer.json", out / "tokenizer.json")
+    shutil.copy(tokenizer_file, out / "tokenizer.json")
     described = ModelConfig(
         name=name,
         names=model.names,
@@ -68,6 +75,8 @@ def export(
     )
     (out / "config.json").write_text(json.dumps(described.to_json(), indent=1) + "\n", encoding="utf-8")
     write_golden(Model.load(out))
+    for file in out.iterdir():  # safetensors and onnx write files that only their owner can read
+        file.chmod((out / "config.json").stat().st_mode)
     return calibration
 
 

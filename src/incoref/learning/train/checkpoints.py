@@ -55,9 +55,16 @@ def save_model(
     replace_folder(folder, write)
 
 
-def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
-    """The model that ``save_model`` wrote."""
-    folder = _settled(folder)
+def model_folder(place: Path) -> Path:
+    """The folder with a checkpoint's tokenizer and description: for ``RUN/epochs/2.safetensors``, ``RUN/best``."""
+    return place.parents[1] / "best" if place.suffix == ".safetensors" else place
+
+
+def load_model(place: Path) -> tuple[StreamingModel, Configuration]:
+    """The model in a folder that ``save_model`` wrote, or with a run's weights after an epoch, from their file."""
+    if place.suffix == ".safetensors" and not place.is_file():
+        raise IncorefError(f"{place}: no such weights; training.average_epochs says of how many epochs they are kept")
+    folder = _settled(model_folder(place))
     if not (folder / "model.json").is_file():
         raise IncorefError(f"{folder}: no trained model there (model.json is missing)")
     described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
@@ -70,6 +77,8 @@ def load_model(folder: Path) -> tuple[StreamingModel, Configuration]:
         raise IncorefError(f"{folder / 'model.json'}: {error}") from error
     model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()), features)
     model.load_state_dict(load_file(folder / "model.safetensors"))
+    if folder != _settled(place):
+        load_weights(model, load_file(place))
     return model.eval(), config
 
 
@@ -112,9 +121,12 @@ def _drawn(name: str, like: Tensor) -> Tensor:
     return torch.randn(like.shape, generator=torch.Generator().manual_seed(crc32(name.encode())))
 
 
-def mean_weights(weights: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several models' weights, all of the same names."""
-    return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}
+def mean_weights(weights: Sequence[Mapping[str, Tensor]], shares: Sequence[float] | None = None) -> dict[str, Tensor]:
+    """The mean of several models' weights, which have the same names; ``shares`` says how much each model counts."""
+    if shares is None:
+        return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}
+    counts = torch.tensor(shares) / sum(shares)
+    return {name: torch.stack([one[name] for one in weights], dim=-1) @ counts for name in weights[0]}
 
 
 def save_run(

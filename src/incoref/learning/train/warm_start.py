@@ -115,7 +115,7 @@ def take_over(model: StreamingModel, earlier: EarlierModel, where: Path, pretrai
         value[: len(known)] = torch.lerp(known, value, pretrained) if name.startswith("encoder.") else known
 
 
-def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
+def load_mean(folders: Sequence[Path], shares: Sequence[float] | None = None) -> tuple[StreamingModel, Configuration]:
     """The model whose weights are the mean of those in several folders: a run's first, whose the configuration is.
 
     Makes sense for runs that started from the same model, and for that model itself.
@@ -128,7 +128,7 @@ def load_mean(folders: Sequence[Path]) -> tuple[StreamingModel, Configuration]:
         own, other = ({name: value.shape for name, value in each.items()} for each in (states[0], states[-1]))
         if own != other:
             raise IncorefError(f"{folder}: has other sizes or names than {folders[0]}: there is no mean of the two")
-    model.load_state_dict(mean_weights(states))
+    model.load_state_dict(mean_weights(states, shares))
     return model, config
 
 
