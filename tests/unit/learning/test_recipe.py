@@ -113,7 +113,11 @@ def test_a_recipe_that_was_stopped_goes_on(folder: Path) -> None:
             "export model: 'third' is not made by an earlier",
         ),
         ('name = "second"', 'name = "first"', "run first: an earlier step has this name"),
-        ('of = ["first", "second"]', 'of = ["first", "second"]\nshares = [1]', "shares has one positive number for each"),
+        (
+            'of = ["first", "second"]',
+            'of = ["first", "second"]\nshares = [1]',
+            "shares has one positive number for each",
+        ),
         ("[steps.run]", "[steps.walk]", "steps.0"),
         ('[steps.evaluate]\nname = "model"', '[steps.evaluate]\nname = "x"', "evaluate x: 'x' is not made"),
     ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from incoref.learning.nets.encoder import BlockCausalEncoder
+from incoref.learning.baselines.encoders import Encoder
 
 Span = tuple[int, int]
 """First and last piece."""
@@ -75,9 +75,9 @@ class Prediction:
     """Pairs of spans, or of a span and an entity, that were scored."""
 
 
-def encode(encoder: BlockCausalEncoder, windows: Sequence[Window], recompute: bool = False) -> Tensor:
+def encode(encoder: Encoder, windows: Sequence[Window], recompute: bool = False) -> Tensor:
     """The used vectors of some windows, (T, width). A piece attends to its whole window and to nothing else."""
-    device = encoder.embeddings.word_embeddings.weight.device
+    device = next(encoder.parameters()).device
     lengths = [len(window.ids) for window in windows]
     ids = torch.tensor([id for window in windows for id in window.ids], device=device)
     positions = torch.cat([torch.arange(length, device=device) for length in lengths])

@@ -28,12 +28,13 @@ from incoref.learning.baselines.config import (
     S2EConfig,
 )
 from incoref.learning.baselines.corefqa import CorefQA
+from incoref.learning.baselines.encoders import Encoder, described, new_encoder
 from incoref.learning.baselines.icoref import ICoref
 from incoref.learning.baselines.longdoc import Longdoc
 from incoref.learning.baselines.pieces import Encode, Pieces, Prediction, Window, encode
 from incoref.learning.baselines.reading import Style, read_pieces, read_text, with_gold, word_clusters
 from incoref.learning.baselines.s2e import S2E
-from incoref.learning.nets.encoder import BlockCausalEncoder, EncoderSizes
+from incoref.learning.nets.encoder import EncoderSizes
 from incoref.learning.reference_outputs import read_json, read_weights
 from incoref.model.subwords import SubwordTokenizer
 from incoref.types import Document
@@ -79,7 +80,7 @@ def style_of(config: BaselineConfig) -> Style:
 class Baseline(nn.Module):
     """An encoder with a system on top of it."""
 
-    def __init__(self, encoder: BlockCausalEncoder, config: BaselineConfig, tokenizer: SubwordTokenizer) -> None:
+    def __init__(self, encoder: Encoder, config: BaselineConfig, tokenizer: SubwordTokenizer) -> None:
         super().__init__()
         self.config, self.tokenizer = config, tokenizer
         self.encoder = encoder
@@ -122,7 +123,7 @@ class Baseline(nn.Module):
 
     @property
     def _device(self) -> torch.device:
-        return self.encoder.embeddings.word_embeddings.weight.device
+        return next(self.encoder.parameters()).device
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,8 @@ def save_baseline(folder: Path, kind: str, model: Baseline, tokenizer: Path) -> 
     """Write a model with its tokenizer into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: value.detach().contiguous() for name, value in model.state_dict().items()}, folder / _WEIGHTS)
-    described = _Described(kind, model.config.model_dump(mode="json"), asdict(model.encoder.sizes))
-    (folder / "config.json").write_text(json.dumps(asdict(described), indent=1), encoding="utf-8")
+    about = _Described(kind, model.config.model_dump(mode="json"), described(model.encoder))
+    (folder / "config.json").write_text(json.dumps(asdict(about), indent=1), encoding="utf-8")
     shutil.copy(tokenizer, folder / "tokenizer.json")
 
 
@@ -147,13 +148,13 @@ def load_baseline(folder: Path) -> Baseline:
     """The model that ``save_baseline`` wrote, ready to predict."""
     path = folder / "config.json"
     try:
-        described = _Described(**read_json(path))
-        config = BASELINES[described.kind].model_validate(described.settings)
-        sizes = EncoderSizes(**described.encoder)
+        about = _Described(**read_json(path))
+        config = BASELINES[about.kind].model_validate(about.settings)
+        encoder = new_encoder(about.encoder)
     except (TypeError, KeyError, ValidationError) as error:
         raise FormatError(f"not the configuration of a baseline: {error}", path=path) from error
-    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json", sizes.capitals)
-    model = Baseline(BlockCausalEncoder(sizes), config, tokenizer)
+    tokenizer = SubwordTokenizer.load(folder / "tokenizer.json", encoder.sizes.capitals)
+    model = Baseline(encoder, config, tokenizer)
     try:
         model.load_state_dict(read_weights(folder / _WEIGHTS))
     except RuntimeError as error:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from incoref.learning.baselines.encoders import is_xlnet, pretrained_xlnet, word_table
 from incoref.learning.baselines.pieces import Pieces
 from incoref.learning.baselines.system import Baseline, save_baseline
 from incoref.learning.config import Configuration, CorpusConfig
@@ -44,13 +45,14 @@ class BaselineTraining:
             genres = (_NO_GENRE, *sources.genres(self.sources))
             system = system.model_copy(update={"genres": genres})
         torch.manual_seed(training.seed)
-        encoder = first_encoder(folder, config.encoder.layers, config.encoder.capitals)
+        first = pretrained_xlnet if is_xlnet(folder) else first_encoder
+        encoder = first(folder, config.encoder.layers, config.encoder.capitals)
         self.model = Baseline(encoder, system, tokenizer).to(device)
         self.model.bf16, self.model.recompute = training.bf16, training.recompute
         if training.freeze_encoder:
             encoder.requires_grad_(False)
         elif training.freeze_embeddings:
-            encoder.embeddings.word_embeddings.requires_grad_(False)
+            word_table(encoder).requires_grad_(False)
         self._examples: dict[int, BaselineExample] = {}
 
     @property

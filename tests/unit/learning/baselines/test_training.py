@@ -12,12 +12,14 @@ from safetensors.torch import load_file
 from baseline_runs import SYSTEMS, write_baseline_run
 from incoref import corpora
 from incoref.errors import IncorefError
+from incoref.learning.baselines.encoders import XLNetWindows
+from incoref.learning.baselines.pieces import encode
 from incoref.learning.baselines.system import load_baseline
 from incoref.learning.config import Configuration
 from incoref.learning.train.dry_run import inspect
 from incoref.learning.train.progress import Report, StepReport
 from incoref.learning.train.trainer import Stopped, Trainer
-from tiny_training import losses
+from tiny_training import losses, write_xlnet
 
 
 @pytest.fixture(params=SYSTEMS)
@@ -97,3 +99,27 @@ def test_a_folder_that_is_no_baseline_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"kind": "c3f", "settings": {}, "encoder": {}}')
     with pytest.raises(IncorefError, match="not the configuration of a baseline"):
         load_baseline(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["c2f", "icoref-inc"])
+def test_it_reads_with_xlnet(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_baseline_run(tmp_path, name)
+    write_xlnet(tmp_path / "xlnet")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(IncorefError, match=r"set encoder\.capitals = false"):
+        trainer("out", "encoder.path=xlnet")
+    run = trainer("out", "encoder.path=xlnet", "encoder.capitals=false", "training.epochs=1")
+    before = {name: value.clone() for name, value in run.model.named_parameters()}
+    run.run()
+    learned = {name.split(".")[2] for name, value in run.model.named_parameters() if not value.equal(before[name])}
+    assert {"word_embedding", "layer"} <= learned
+    documents = list(corpora.read(Path("dev.conll")))
+    loaded = load_baseline(Path("out/best"))
+    found = [loaded.predict(document).clusters for document in documents]
+    assert found == list(run.trainable.predict(documents, run.config.dev[0]))
+    [window, *_] = loaded.read(documents[0]).windows
+    assert isinstance(loaded.encoder, XLNetWindows)
+    with torch.inference_mode():
+        ours = encode(loaded.encoder, [window, window])[: len(window.ids)]
+        theirs = loaded.encoder.model(torch.tensor([window.ids])).last_hidden_state[0]
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
