@@ -250,8 +250,8 @@ class Configuration(_Section):
 
     kind: Literal["streaming", "paper", "c2f", "s2e", "icoref", "longdoc", "corefqa"] = Field(
         "streaming",
-        description="The default model (a BERT, RoBERTa or MPNet encoder), the paper's (XLNet with recurrence), or one of "
-        "the systems that the paper compares with (any of these encoders).",
+        description="The default model (a BERT, RoBERTa or MPNet encoder), the paper's (XLNet with recurrence), or "
+        "one of the systems that the paper compares with (any of these encoders).",
     )
     encoder: EncoderConfig
     start: Path | None = Field(
