@@ -1,8 +1,8 @@
-"""Reads, writes and counts annotated corpora and other text formats.
+"""Read, write and count annotated corpora and other text formats.
 
-``read(path)`` gives the documents of a file or directory one after the other; ``write(documents, path, format)``
-writes them, all or nothing, and says what the format couldn't hold. A module a format turns text into documents and
-back and knows nothing of files; ``docs/formats.md`` describes them.
+``read(path)`` yields the documents of a file or directory one at a time; ``write(documents, path, format)`` writes
+them atomically and reports what the format can't express. Each format has its own module, which converts between
+text and documents and never touches files; ``docs/formats.md`` describes the formats.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ _NOT_IN_FILE_NAME = re.compile(r'[/\\:*?"<>|\x00-\x1f]+')
 
 
 def read(path: Path | str, format: str | None = None, encoding: str = UTF8) -> Iterator[Document]:
-    """The documents of a file, or of a directory's files in order of their paths.
+    """Yield the documents of a file, or of all files in a directory, sorted by path.
 
-    Without a format, each file's is guessed from its content. In a directory, files are picked by how their names
-    end; plain text and conversations only where nothing annotated is. Files may be compressed by gzip or zstd.
+    If no format is given, it is detected for each file from its content. In a directory, files are selected by
+    suffix; plain text and conversations are read only if there are no annotated files. Files may be compressed with
+    gzip or zstd.
     """
     path = Path(path)
     known = format_named(format) if format is not None else None
@@ -53,7 +54,7 @@ def read(path: Path | str, format: str | None = None, encoding: str = UTF8) -> I
 
 
 def read_as(known: Format, text: str, file: Path) -> Iterator[Document]:
-    """The documents in a file's text, with what other files beside it say: the names of Slack's users."""
+    """Yield the documents in a file's text; for Slack, take user names from the export's ``users.json``."""
     if known.name == "slack":
         for folder in (file.parent, file.parent.parent):
             users = folder / slack.USERS
@@ -65,7 +66,7 @@ def read_as(known: Format, text: str, file: Path) -> Iterator[Document]:
 
 
 def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:
-    """The format of a text, and its turns; plain text is one turn without a speaker."""
+    """Detect the format of a text and return it with the turns; plain text is one turn without a speaker."""
     text = with_usual_line_ends(text)
     known = guess(text, path)
     if known.listen is not None:
@@ -77,7 +78,11 @@ def heard(text: str, path: Path | str) -> tuple[Format, list[Turn]]:
 
 
 def files_of(directory: Path, known: Format | None = None, *, annotated_alone: bool = True) -> list[Path]:
-    """A directory's files in a format, or in any known one; only the annotated files if there are some."""
+    """The files of a directory in the given format, or in any format.
+
+    Without a format, annotated files take precedence: if there are any, only they are returned, unless
+    ``annotated_alone`` is false.
+    """
     suffixes = known.suffixes if known else _SUFFIXES
     files = files_in(
         directory, lambda file: _name_of(file).endswith(suffixes) and file.name not in slack.NOT_MESSAGES
@@ -91,18 +96,18 @@ def files_of(directory: Path, known: Format | None = None, *, annotated_alone: b
 
 
 def is_of_no_format(file: Path) -> bool:
-    """Whether a file in a directory is left out because its name ends like those of no format."""
+    """Whether a file in a directory is skipped because no format has its suffix."""
     return not _name_of(file).endswith(_SUFFIXES)
 
 
 def _name_of(file: Path) -> str:
-    """The name that decides whether a file is read: without the suffix of a compression."""
+    """The file name in lower case, without a compression suffix."""
     name = file.name.lower()
     return next((name.removesuffix(ending) for ending in COMPRESSED if name.endswith(ending)), name)
 
 
 def _without_garbage_collection(documents: Iterator[Document]) -> Iterator[Document]:
-    """Pause the garbage collector, which would cost a quarter of the time; the values have no cycles."""
+    """Pause the garbage collector while reading: it takes a quarter of the time, and documents have no cycles."""
     while True:
         enabled = gc.isenabled()
         gc.disable()
@@ -117,10 +122,10 @@ def _without_garbage_collection(documents: Iterator[Document]) -> Iterator[Docum
 
 
 def write(documents: Iterable[Document], path: Path | str, format: str | None = None) -> list[Loss]:
-    """Write documents to a file, or one file each to a directory; returns what the format couldn't express.
+    """Write documents to one file, or to a directory with one file per document; return what was lost.
 
-    A directory is one that exists, or a path given as a string that ends in a slash; brat always needs one.
-    Nothing is left behind if anything goes wrong. Without a format, the path's suffix tells it.
+    The path is a directory if it exists as one, or if it is a string that ends in a slash; brat always needs one.
+    If anything fails, no partial output is left behind. Without a format, the path's suffix decides.
     """
     to_directory = isinstance(path, str) and path.endswith("/")
     path = Path(path)
@@ -141,7 +146,7 @@ def write(documents: Iterable[Document], path: Path | str, format: str | None = 
 
 
 def _files(named: Iterable[tuple[str, Document]], known: Format, losses: Losses) -> Iterator[tuple[str, str]]:
-    """One file per document: its name and content."""
+    """Yield the name and content of one file per document."""
     assert known.write is not None
     for name, document in named:
         if known.one_a_file:
@@ -150,7 +155,7 @@ def _files(named: Iterable[tuple[str, Document]], known: Format, losses: Losses)
 
 
 def _named(documents: Iterable[Document]) -> Iterator[tuple[str, Document]]:
-    """Documents with unique file names."""
+    """Give each document a unique, safe file name."""
     used: set[str] = set()
     for document in documents:
         plain = _NOT_IN_FILE_NAME.sub("_", document.id).strip(" .") or "document"

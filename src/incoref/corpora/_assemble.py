@@ -1,6 +1,6 @@
-"""From what a reader found (words, spans with entity ids) to a document: offsets, sentences, entities in order.
+"""Builds a document from what a reader found (sentences, spans with entity ids): offsets and entities in order.
 
-Also the pairing of opening and closing brackets that the CoNLL family shares. Knows no file layout.
+Also pairs opening and closing brackets for the CoNLL-style formats. Independent of any file layout.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from incoref.types import Attributes, Document, Entity, Mention, Sentence, Token
 NO_ATTRIBUTES: Attributes = ()
 
 make_token: Callable[[tuple[str, int, int, Attributes]], Token] = partial(tuple.__new__, Token)
-"""``Token(…)`` from one tuple, three times as quick: readers make millions."""
+"""``Token(…)`` from one tuple, three times as fast: readers create millions."""
 
 
 class Span(NamedTuple):
-    """A mention before the document's text is known: tokens ``first`` to ``end`` (exclusive)."""
+    """A mention before character offsets are known: tokens ``first`` to ``end`` (exclusive)."""
 
     first: int
     end: int
@@ -36,13 +36,13 @@ _first, _end = itemgetter(0), itemgetter(1)
 
 
 class Brackets:
-    """Pairs opening and closing brackets of one document; a closing one ends the latest open one of its name."""
+    """Pairs the brackets of one document; a closing bracket ends the latest open mention of its entity."""
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
         self._open: dict[str, list[tuple[int, int, int, str | None, Attributes]]] = {}
         self._spans: list[Span | None] = []
-        """In order of opening; None while a mention is open, and for good if it turned out to have no word."""
+        """In order of opening; None while a mention is open, and permanently if it turns out to be empty."""
 
     def open(
         self, entity: str, token: int, line: int, type: str | None = None, attributes: Attributes = NO_ATTRIBUTES
@@ -58,7 +58,7 @@ class Brackets:
     def add(
         self, entity: str, first: int, end: int, type: str | None = None, attributes: Attributes = NO_ATTRIBUTES
     ) -> None:
-        """A mention that opens and closes in one place."""
+        """Add a mention that opens and closes in the same cell."""
         self._spans.append(make_span((first, end, entity, type, attributes)))
 
     def close(self, entity: str, end: int, line: int) -> None:
@@ -70,7 +70,7 @@ class Brackets:
             self._spans[place] = make_span((first, end, entity, type, attributes))
 
     def finish(self) -> list[Span]:
-        """All spans, once the document ends; a mention that is still open is an error at the line of its start."""
+        """Return all spans at the end of the document; a mention still open is an error at its first line."""
         left = [(mention[2], entity) for entity, opened in self._open.items() for mention in opened]
         if left:
             line, entity = min(left)
@@ -83,7 +83,7 @@ class Brackets:
 
 
 def space_joined(words: Sequence[str], start: int) -> Sentence:
-    """A sentence whose words are one space apart, the first at character ``start``."""
+    """A sentence of words joined by single spaces, the first at character ``start``."""
     tokens = []
     at = start
     for word in words:
@@ -101,7 +101,7 @@ def assemble(
     genre: str | None = None,
     attributes: Attributes = NO_ATTRIBUTES,
 ) -> Document:
-    """A document whose entities come in order of their first mention, and mentions in order of appearance."""
+    """Build a document with mentions in order of appearance and entities in order of their first mention."""
     tokens = [token for sentence in sentences for token in sentence.tokens]
     ends = list(accumulate(len(sentence.tokens) for sentence in sentences))
     in_order = sorted(sorted(spans, key=_end, reverse=True), key=_first)

@@ -1,7 +1,7 @@
-"""Mentions as brackets on tokens, for the writers of the CoNLL family.
+"""Mentions as brackets on tokens, for the CoNLL-style writers.
 
-Knows which brackets stand at which token and in which order, and which sets of mentions such brackets can't tell
-apart; not how a format spells them.
+Decides which brackets go on which token, in which order, and which mentions brackets can't represent unambiguously;
+the formats decide how brackets are spelled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from incoref.corpora._assemble import Span
 from incoref.types import Entity, Mention
 
 PARTS = "parts"
-"""Attribute of a mention that is not continuous: its stretches of tokens, as ``3:5,8:9``."""
+"""Attribute of a discontinuous mention: its token ranges, as ``3:5,8:9``."""
 
 TANGLED = "mentions that cross another of their entity, whose ends are exchanged"
 
@@ -27,7 +27,7 @@ _PARTS = re.compile(r"\d{1,9}:\d{1,9}(?:,\d{1,9}:\d{1,9})+")
 
 
 class Bracket(NamedTuple):
-    """A mention as it is to be written; one of a single token is the opening and ``)``."""
+    """A mention to be written; one of a single token is written as its opening and ``)``."""
 
     first: int
     end: int
@@ -36,18 +36,18 @@ class Bracket(NamedTuple):
 
 
 make_bracket: Callable[[tuple[int, int, str, str]], Bracket] = partial(tuple.__new__, Bracket)
-"""``Bracket(…)`` from one tuple, three times as quick."""
+"""``Bracket(…)`` from one tuple, three times as fast."""
 
 
 def joined(parts: Sequence[Span]) -> Span:
-    """Parts of one mention put together: a span from the first to the last, which remembers them."""
+    """Merge the parts of a mention into one span from first to last, with the parts as an attribute."""
     first = parts[0]
     stretches = ",".join(f"{part.first}:{part.end}" for part in parts)
     return Span(first.first, parts[-1].end, first.entity, first.type, (*first.attributes, (PARTS, stretches)))
 
 
 def parts_of(mention: Mention) -> Sequence[tuple[int, int]]:
-    """The mention's stretches of tokens: one, unless its attributes say otherwise and agree with its ends."""
+    """The mention's token ranges: one, unless a ``parts`` attribute consistent with its span lists several."""
     first, end = mention.tokens
     for name, value in mention.attributes:
         if name == PARTS and _PARTS.fullmatch(value):
@@ -58,11 +58,11 @@ def parts_of(mention: Mention) -> Sequence[tuple[int, int]]:
 
 
 def cells(brackets: Iterable[Bracket], separator: str, *, closing_first: bool = False) -> dict[int, str]:
-    """The brackets at each token that has any.
+    """The brackets of each token that has any.
 
-    Longer mentions open first and close last. Where one closes and another opens (they cross), the closing
-    bracket comes first, so that a reader that pairs by entity gives both their own ends. With ``closing_first`` it
-    also comes before mentions of this one token.
+    Longer mentions open first and close last. Where one mention closes and another opens on the same token (they
+    cross), the closing bracket comes first, so that a reader that pairs brackets by entity gets both right. With
+    ``closing_first``, it also precedes single-token mentions.
     """
     opens: dict[int, list[str]] = {}
     singles: dict[int, list[str]] = {}
@@ -87,9 +87,9 @@ def cells(brackets: Iterable[Bracket], separator: str, *, closing_first: bool = 
 
 
 def without_crossing(brackets: Iterable[Bracket]) -> list[Bracket]:
-    """The brackets without those that can't be paired by nesting: of two that cross, the one that starts later goes.
+    """Drop brackets that don't nest: of two that cross, the one that starts later.
 
-    Two that share but one token, where one ends and the other starts, can be paired: the end comes first there.
+    Two mentions that overlap in only one token, where one ends and the other starts, are kept: the end comes first.
     """
     kept: list[Bracket] = []
     ends: list[int] = []
@@ -105,9 +105,9 @@ def without_crossing(brackets: Iterable[Bracket]) -> list[Bracket]:
 
 
 def tangled(brackets: Iterable[Bracket]) -> int:
-    """How many mentions cross an earlier one that is closed by the same bracket, so that both would be read wrongly.
+    """Count mentions that cross an earlier one with the same closing bracket, so that both would be misread.
 
-    Two that share but one token are told apart by the order of brackets there.
+    Two that overlap in only one token don't count: the order of the brackets there disambiguates them.
     """
     by_closing: dict[str, list[tuple[int, int]]] = {}
     for first, end, _, closing in brackets:
@@ -130,7 +130,7 @@ def _tangled(spans: list[tuple[int, int]]) -> int:
 
 
 def whole_numbers(entities: Iterable[Entity]) -> dict[str, str]:
-    """Ids that are whole numbers, for the formats that want them: the entities' own if all are, else their places."""
+    """Integer ids for formats that require them: the entities' own if all are integers, otherwise their indices."""
     ids = [entity.id for entity in entities]
     if all(id.isascii() and id.isdecimal() and (id == "0" or id[0] != "0") for id in ids):
         return {id: id for id in ids}
@@ -138,6 +138,6 @@ def whole_numbers(entities: Iterable[Entity]) -> dict[str, str]:
 
 
 def percent_encoded(text: str, breaking: re.Pattern[str]) -> str:
-    """The text with what breaks a format, or would be taken for this encoding, as ``%`` and two digits a byte."""
+    """Percent-encode what ``breaking`` matches, and any ``%`` that would be read as an escape."""
     text = _ENCODED.sub("%25", text)
     return breaking.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)

@@ -1,7 +1,8 @@
-"""Which columns of a CoNLL-style table hold the words and the coreference brackets, found by their content.
+"""Detects which columns of a CoNLL-style table hold words and coreference brackets.
 
-OntoNotes' own order (document, part, number, word, …, coreference) is recognised at a glance. In other tables the
-coreference is the last column whose brackets pair, and the words are the column with the most different values.
+OntoNotes order (document, part, number, word, …, coreference) is recognised by its numbered third column. In other
+tables, coreference is the last column of balanced brackets, and words are in the column with the most distinct
+values.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import NamedTuple
 
 NO_MENTION = frozenset({"-", "_", ""})
 BRACKET = re.compile(r"\|?(?:\(([^()|\s]+)(\))?|([^()|\s]+)\))")
-"""One bracket of a cell; some files leave out the bar between two."""
+"""One bracket of a cell; some files omit the bar between brackets."""
 
 _CELL = re.compile(rf"(?:{BRACKET.pattern})+")
 _EMPTY = NO_MENTION | {"*"}
 
 
 class Columns(NamedTuple):
-    """Numbers of columns; a negative one counts from the last."""
+    """Column indices; negative ones count from the end."""
 
     word: int | None
-    """None where a table has no words, as in the test files of the reference scorer."""
+    """None if the table has no words, as in the reference scorer's test files."""
     coreference: int = -1
     in_ontonotes_order: bool = False
 
@@ -32,7 +33,7 @@ ONTONOTES = Columns(3, -1, True)
 
 
 def find_columns(sentences: Sequence[Sequence[Sequence[str]]], document: str) -> Columns | None:
-    """The columns of a document's table, whose sentences' rows are split into cells; None if none holds brackets."""
+    """Find the columns of a document, given as sentences of rows of cells; None if no column holds brackets."""
     rows = [row for sentence in sentences for row in sentence]
     width = len(rows[0])
     in_order = width >= 5 and _are_numbered(sentences[0])
@@ -56,7 +57,7 @@ def find_columns(sentences: Sequence[Sequence[Sequence[str]]], document: str) ->
 
 
 def looks_like_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether rows without a header are a table of which a column, not the first, holds coreference."""
+    """Whether rows without a header form a table with coreference in a column other than the first."""
     is_table = len(rows) > 1 and len({len(row) for row in rows}) == 1
     if not is_table or len(rows[0]) < 2:
         return False
@@ -79,7 +80,7 @@ def _is_bracketed(cell: str) -> bool:
 
 
 def _is_coreference(cells: Sequence[str], *, is_whole: bool = True) -> bool:
-    """Whether a column holds only paired brackets; in part of a file, some may be closed later."""
+    """Whether a column holds only balanced brackets; unless it ``is_whole``, some may still be open at the end."""
     opened: dict[str, int] = {}
     some = False
     for cell in cells:

@@ -1,6 +1,6 @@
-"""JSON in files, whole or one value per line, and the conversations in it; shared by the JSON formats.
+"""Parsing JSON files, whole or one value per line, and the conversations in them; shared by the JSON formats.
 
-Knows no format.
+Independent of any particular format.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_KEYS = 8
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text is meant to be JSON, even if invalid; a bracket alone may also begin a time or a note."""
+    """Whether a text is meant to be JSON, even if invalid; a bracket alone may also open a timestamp or a remark."""
     if _SURELY.match(text):
         return True
     if not _PERHAPS.match(text):
@@ -35,12 +35,12 @@ def looks_like_json(text: str) -> bool:
 
 
 def first_value(text: str, path: Path | str) -> Any:
-    """The first value of a file, possibly its only one."""
+    """Parse the first value of a file, possibly its only one."""
     return _decoded(text, path)[0]
 
 
 def values(text: str, path: Path | str) -> list[Any]:
-    """The one value that the file is, or those on its lines."""
+    """Parse a file that is one JSON value, or one value per line."""
     value, end = _decoded(text, path)
     if not text[end:].strip():
         return [value]
@@ -48,7 +48,7 @@ def values(text: str, path: Path | str) -> list[Any]:
 
 
 def lines(text: str, path: Path | str) -> Iterator[tuple[int, Any]]:
-    """The values of a file, one per line, with their line numbers."""
+    """Yield the values of a file with one per line, with their line numbers."""
     for line, row in enumerate(text.split("\n"), 1):
         if row and not row.isspace():
             try:
@@ -69,7 +69,7 @@ def _decoded(text: str, path: Path | str) -> tuple[Any, int]:
 
 
 def items(value: Any, *keys: str) -> list[Any]:
-    """What a value lists: itself, or the first of the keys that it has a list under; else the value alone."""
+    """The items of a value: the list itself, or the list under the first of ``keys`` that has one, or ``[value]``."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict):
@@ -80,7 +80,10 @@ def items(value: Any, *keys: str) -> list[Any]:
 
 
 def groups(text: str, path: Path | str, *keys: str) -> Iterator[tuple[str, list[Object]]]:
-    """The lists of objects in a file, each a conversation with an id: of objects with such a key, or loose ones."""
+    """Yield the conversations of a file as (id, objects).
+
+    Each list, or object with a list under one of ``keys``, is a conversation; all other objects together form one.
+    """
     conversations: list[tuple[str | None, list[Any]]] = []
     loose: list[Any] = []
     found_values = values(text, path)
@@ -103,7 +106,7 @@ def groups(text: str, path: Path | str, *keys: str) -> Iterator[tuple[str, list[
 
 
 def spoken(conversations: Iterable[tuple[str, Iterable[Turn]]], path: Path | str) -> Iterator[Conversation]:
-    """Conversations without empty turns; a file without any speech is an error."""
+    """Drop empty turns and conversations; a file without any speech is an error."""
     silent = True
     for id, turns in conversations:
         said = [turn for turn in turns if turn.text.strip()]
@@ -115,7 +118,7 @@ def spoken(conversations: Iterable[tuple[str, Iterable[Turn]]], path: Path | str
 
 
 def string(data: Object, key: str, path: Path | str) -> str:
-    """The string under a key; empty if there is none."""
+    """The string under a key, empty if the key is missing or null; any other value is an error."""
     value = data.get(key)
     if value is None:
         return ""
@@ -125,7 +128,7 @@ def string(data: Object, key: str, path: Path | str) -> str:
 
 
 def described(value: Any) -> str:
-    """A description of a value for error messages."""
+    """Describe a value for error messages."""
     if isinstance(value, dict):
         if not value:
             return "an empty object"

@@ -1,4 +1,4 @@
-"""The formats, and how to tell which one a text is in."""
+"""The registry of formats, and format detection."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from incoref.errors import FormatError, IncorefError
 from incoref.types import Document
 
 Reader = Callable[[str, Path | str], Iterator[Document]]
-"""Takes a file's text, and its path for messages; yields documents."""
+"""Takes a file's text, and its path for error messages; yields documents."""
 
 Writer = Callable[[Iterable[Document], Losses], Iterator[str]]
 """Takes documents; yields pieces of text."""
 
 Listener = Callable[[str, Path | str], Iterator[Conversation]]
-"""Takes a file's text, and its path for messages; yields conversations."""
+"""Takes a file's text, and its path for error messages; yields conversations."""
 
 FilesWriter = Callable[[Iterable[tuple[str, Document]], Losses], Iterator[tuple[str, str]]]
-"""Takes named documents; yields names and contents of files."""
+"""Takes named documents; yields file names and contents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,15 @@ class Format:
     name: str
     about: str
     suffixes: tuple[str, ...]
-    """Suffixes of its files; new files get the first one."""
+    """File name suffixes; new files get the first one."""
     read: Reader | None = None
     write: Writer | None = None
     write_files: FilesWriter | None = None
-    """For a format with several files per document."""
+    """Writer of a format with several files per document."""
     one_a_file: bool = False
-    """Whether a file holds only one document."""
+    """Whether a file holds exactly one document."""
     annotated: bool = True
-    """Whether it annotates mentions."""
+    """Whether the format annotates mentions."""
     listen: Listener | None = None
     """For a conversation format: yields turns, with the same content as ``read``."""
 
@@ -165,7 +165,7 @@ _JSON_OF_SPEECH: tuple[tuple[str, Callable[[Any], bool]], ...] = (
     ("whisper", whisper.fits),
     ("text-jsonlines", plain.fits),
 )
-"""Conversation formats in JSON with their tests, in order: Slack's and Whisper's also have a ``text``."""
+"""JSON conversation formats with their detectors, in order: Slack's and Whisper's JSON also has a ``text``."""
 
 
 def format_named(name: str) -> Format:
@@ -176,14 +176,14 @@ def format_named(name: str) -> Format:
 
 
 def format_of_suffix(path: Path) -> Format | None:
-    """The format that a file's suffix implies."""
+    """The writable format implied by a file's suffix, if any."""
     name = path.name.lower()
     fitting = (format for format in FORMATS.values() if format.write is not None and name.endswith(format.suffixes))
     return next(fitting, None)
 
 
 def guess(text: str, path: Path | str) -> Format:
-    """Detect the format of a file from the beginning of its text; ``path`` is for error messages."""
+    """Detect the format of a file from the beginning of its text; ``path`` is used in error messages."""
     head = text[:_HEAD].lstrip("\ufeff \t\n")
     if head.startswith("#begin document"):
         rows = (row.split("\t") for row in head.split("\n")[1:] if row.strip())
@@ -221,7 +221,7 @@ def guess(text: str, path: Path | str) -> Format:
 
 
 def _is_aligned_ua(row: str) -> bool:
-    """Whether a row is a numbered word with mostly empty columns aligned by spaces."""
+    """Whether a row is a numbered word followed by space-aligned, mostly empty columns."""
     columns = row.split()
     return len(columns) > 10 and columns[0].isdecimal() and columns[2:10].count("_") >= 4
 

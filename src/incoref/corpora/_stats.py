@@ -1,4 +1,4 @@
-"""Figures of a corpus: how much there is of what, and what mentions do to each other."""
+"""Corpus statistics: counts of documents, words, mentions and entities, and how mentions overlap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incoref.types import Document
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Counts over documents; they add up."""
+    """Counts over documents; can be added."""
 
     documents: int = 0
     sentences: int = 0
@@ -20,17 +20,17 @@ class Statistics:
     mentions: int = 0
     clusters: int = 0
     singletons: int = 0
-    """Clusters of one mention."""
+    """Clusters with a single mention."""
     nested: int = 0
-    """Mentions inside a longer one."""
+    """Mentions within a longer one."""
     crossing: int = 0
     """Mentions that start inside another and end outside it."""
     duplicated: int = 0
-    """Mentions with the words of one counted before."""
+    """Mentions with the same span as another; the first isn't counted."""
     across_sentences: int = 0
-    """Mentions that end in another sentence than they start in."""
+    """Mentions that span more than one sentence."""
     speakers: int = 0
-    """Different speakers in each document."""
+    """Distinct speakers per document, summed over documents."""
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
@@ -40,7 +40,7 @@ class Statistics:
 
 
 def statistics(documents: Iterable[Document]) -> Statistics:
-    """The figures of documents taken together."""
+    """Compute the statistics of all documents together."""
     return sum(map(_of_document, documents), start=Statistics())
 
 
@@ -65,7 +65,7 @@ def _of_document(document: Document) -> Statistics:
 
 
 def _nested(spans: list[tuple[int, int]]) -> int:
-    """How many lie inside a longer one; spans come in order of their start, longer first."""
+    """Count spans within a longer one; spans are sorted by start, longest first."""
     count, furthest = 0, 0
     for (_, end), alike in groupby(spans):
         if end <= furthest:
@@ -75,7 +75,7 @@ def _nested(spans: list[tuple[int, int]]) -> int:
 
 
 def _crossing(spans: list[tuple[int, int]]) -> int:
-    """How many start inside one that started before and end after it."""
+    """Count spans that start inside an earlier one and end after it."""
     count = 0
     ends: list[int] = []
     for first, group in groupby(spans, key=lambda span: span[0]):

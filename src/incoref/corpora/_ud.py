@@ -1,9 +1,9 @@
-"""The rows and comments that CoNLL-U and CONLL-UA share, read: words, spacing, columns, sentences, documents.
+"""Reads the rows and comments common to CoNLL-U and CONLL-UA: words, spacing, columns, sentences, documents.
 
-The text follows ``SpaceAfter``; sentences are one space apart, paragraphs a blank line. What has no place in our
-values stays in attributes: columns by name (``lemma``, ``upos``, …; absent for ``_``), fields of MISC by theirs,
-comments on sentence and document. How mentions are marked is the scheme's business, rows that are no words are
-:mod:`incoref.corpora._ud_odd`'s, and writing is :mod:`incoref.corpora._ud_writing`'s.
+The text follows ``SpaceAfter``; sentences are separated by a space, paragraphs by a blank line. Everything else is
+kept as attributes: columns under their names (``lemma``, ``upos``, …; omitted for ``_``), MISC fields under theirs,
+and comments on the sentence or the document. A scheme reads the mention marks; rows that aren't words are handled in
+:mod:`incoref.corpora._ud_odd`, and writing in :mod:`incoref.corpora._ud_writing`.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Sentence
 
 COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps")
-"""Names of the third to ninth column in a token's attributes."""
+"""Attribute names of columns three to nine."""
 
 MISC = "misc"
 RESERVED = frozenset({*COLUMNS, RANGE, EMPTY, EMPTY_BEFORE, MISC, "Entity", "SpaceAfter"})
-"""Names that a field of MISC can't have as a token's attribute; such a field is kept in ``misc``."""
+"""Attribute names that a MISC field can't use; such a field is kept in ``misc``."""
 
 NOTHING = frozenset({"_", ""})
-"""Cells that say nothing."""
+"""Empty cells."""
 
 DIGITS = frozenset("0123456789")
-"""How rows begin, and most lines are rows."""
+"""First characters of rows; most lines are rows, so this check comes first."""
 
 PARAGRAPH_GAP = "\n\n"
 META = "meta::"
 CACHE_SIZE = 1 << 15
-"""Words and relations whose attributes are kept for reuse: it saves time and, in the documents, memory."""
+"""Number of attribute tuples cached for reuse, which saves time and also memory in the documents."""
 
 SPECIAL_COMMENTS = ("newdoc", "global.", META)
-"""Comments that are not about the sentence they stand before begin so."""
+"""Prefixes of comments that aren't about the sentence they precede."""
 
 _GUM_NAME = re.compile(r"GUM_([a-z]+)_")
 _NEW_PARAGRAPH = re.compile("newpar")
@@ -48,41 +48,41 @@ _FIRST_NUMBER = re.compile(r"(\d{1,9})(\.?)")
 
 
 Column = Sequence[str]
-"""A column's cells, one a row."""
+"""The cells of a column, one per row."""
 
 Mark = tuple[int, str]
-"""Number of a row in its sentence, and what it says of mentions."""
+"""Index of a row in its sentence, and its mention mark."""
 
 
 class Scheme(Protocol):
-    """How a format marks mentions, and what else sets it apart from its sister."""
+    """How a format marks mentions, and how else CoNLL-U and CONLL-UA differ."""
 
     numbers_run_on: bool
-    """Whether words may be numbered through a document rather than anew in each sentence."""
+    """Whether words may be numbered throughout a document instead of per sentence."""
     speaker_holds: bool
-    """Whether a speaker goes on speaking until another one is named, rather than for one sentence."""
+    """Whether a speaker applies until the next one instead of to one sentence."""
 
     def take_global(self, name: str, value: str, line: int) -> bool:
-        """A ``# global.`` comment; whether documents keep it."""
+        """Process a ``# global.`` comment; return whether documents keep it."""
 
     def start(self) -> None:
-        """A new document."""
+        """Start a new document."""
 
     def table(self, rows: list[str], first_line: int) -> tuple[list[Column], list[str], list[Mark]]:
-        """A sentence's columns, ten of CoNLL-U and further ones; names of the further ones; marks of mentions."""
+        """Split a sentence into columns (the ten of CoNLL-U, then others), names of the others, and mention marks."""
 
     def take(self, marks: list[Mark], first_token: int, first_line: int) -> None:
-        """The marks of a sentence whose rows are words, its first row being this token on this line."""
+        """Process the marks of a sentence whose rows are all words, starting at this token and line."""
 
     def take_empty(self, mark: str, token: int, line: int) -> str:
-        """The mark at an empty node before this token; returns what of it stays with the node."""
+        """Process the mark of an empty node before this token; return the part that stays with the node."""
 
     def finish(self) -> tuple[list[Span], Attributes]:
-        """The document's mentions, and attributes for what else its marks said."""
+        """Return the document's mentions, and attributes for anything else in its marks."""
 
 
 def read(text: str, path: Path | str, scheme: Scheme) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages and for a document without a name."""
+    """Yield the documents in ``text``; ``path`` is used in error messages and to name an unnamed document."""
     reader = _Reader(path, scheme)
     rows: list[str] = []
     lines = text.split("\n")
@@ -105,7 +105,7 @@ def read(text: str, path: Path | str, scheme: Scheme) -> Iterator[Document]:
 
 
 def comment_of(row: str) -> tuple[str, str]:
-    """A comment's name and value; one that isn't ``# name = value`` is all name."""
+    """Split a comment into name and value; one that isn't ``# name = value`` is all name."""
     name, equals, value = row.rstrip().partition(" = ")
     if value and name.startswith("# "):
         return name[2:], value
@@ -120,7 +120,7 @@ def genre_of(name: str) -> str | None:
 
 
 class _Reader:
-    """Takes a file's comments and sentences, one document after the other."""
+    """Builds documents from a file's comments and sentences."""
 
     def __init__(self, path: Path | str, scheme: Scheme) -> None:
         self._path = path
@@ -162,7 +162,7 @@ class _Reader:
             self._comments[name] = value
 
     def take_sentence(self, rows: list[str], first_line: int) -> None:
-        """A sentence, column by column: that is twice as quick as row by row."""
+        """Add a sentence, column by column, which is twice as fast as row by row."""
         scheme = self._scheme
         columns, further, marks = scheme.table(rows, first_line)
         base = self._count if scheme.numbers_run_on and _words_before(columns[0][0]) == self._count else 0
@@ -233,13 +233,13 @@ class _Reader:
         return self._speaker
 
     def _lead_in(self) -> str:
-        """White space before a sentence's first word."""
+        """White space before the next sentence."""
         if not self._sentences:
             return ""
         return PARAGRAPH_GAP if any(map(_NEW_PARAGRAPH.match, self._comments)) else self._gap
 
     def finish(self) -> Document:
-        """The document so far; what comes next belongs to another."""
+        """Return the finished document and start a new one."""
         spans, attributes = self._scheme.finish()
         document = assemble(
             self._name,
@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _words_before(number: str) -> int:
-    """How many words come before a row of this number, if words are numbered through the document."""
+    """The number of words before a row with this number, if words are numbered throughout the document."""
     match = _FIRST_NUMBER.match(number)
     return -1 if match is None else int(match[1]) - (0 if match[2] else 1)
 
@@ -265,7 +265,7 @@ def _numbers(base: int, length: int) -> tuple[str, ...]:
 
 
 class _Attributes(dict[tuple[str, ...], Attributes]):
-    """From the cells of some columns to attributes, kept for reuse; quicker than a function with ``lru_cache``."""
+    """Cache from cells of certain columns to attributes; faster than a function with ``lru_cache``."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
@@ -281,7 +281,7 @@ _lexical, _syntactic = _Attributes(*COLUMNS[:4]), _Attributes(*COLUMNS[4:])
 
 
 def misc_attributes(fields: list[str]) -> Attributes:
-    """Fields of MISC as attributes; one without a name of its own joins the others in ``misc``."""
+    """Convert MISC fields to attributes; those without a usable, unique name are joined in ``misc``."""
     named: dict[str, str] = {}
     rest = []
     for field in fields:

@@ -1,6 +1,6 @@
-"""The rows of CoNLL-U that are no words: multi-word tokens and empty nodes.
+"""CoNLL-U rows that aren't words: multi-word tokens and empty nodes.
 
-They stay in attributes of the words beside them. Knows nothing of mentions.
+They are kept as attributes of adjacent words. Knows nothing about mentions.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from incoref.errors import FormatError
 from incoref.types import Attributes
 
 RANGE, EMPTY, EMPTY_BEFORE = "range", "empty", "empty before"
-"""Attributes: the row of a multi-word token on its first word, of empty nodes on the word before or after them."""
+"""Attributes: the row of a multi-word token, on its first word; rows of empty nodes, on the word before or after."""
 
 
 class OddRows:
-    """Which of a sentence's rows are words, and where the others belong."""
+    """Separates a sentence's rows into words and others, which are attached to words."""
 
     def __init__(self, columns: Sequence[Sequence[str]], base: int, path: Path | str, first_line: int) -> None:
-        """``base`` is the number of the word before the sentence; numbers out of order are an error."""
+        """``base`` is the number of the last word before the sentence; numbers out of order are an error."""
         self.words: list[int] = []
-        """The rows that are words."""
+        """Indices of the rows that are words."""
         self._columns = columns
         self._ranges: list[tuple[int, int, int]] = []
         self._empty: list[int] = []
@@ -52,11 +52,11 @@ class OddRows:
         return row in self._empty
 
     def keep_mark(self, row: int, mark: str) -> None:
-        """A field of MISC that stays with an empty node."""
+        """Keep a MISC field with its empty node."""
         self._marks[row] = mark
 
     def give(self, words: Sequence[str], attributes: list[Attributes], gaps: list[str]) -> None:
-        """Put the rows into the words' attributes, and what multi-word tokens say of white space into the gaps."""
+        """Add the rows to the words' attributes, and the spacing of multi-word tokens to the gaps."""
         for row, first, end in self._ranges:
             attributes[first] += ((RANGE, self._text(row)),)
             rest = self._columns[1][row]

@@ -1,6 +1,6 @@
-"""The rows and comments that CoNLL-U and CONLL-UA share, written; the counterpart of :mod:`incoref.corpora._ud`.
+"""Writes the rows and comments common to CoNLL-U and CONLL-UA; the counterpart of :mod:`incoref.corpora._ud`.
 
-How mentions are marked is the caller's business: it hands in the mark of each token.
+The caller passes in the mention mark of each token.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from incoref.corpora.losses import (
 from incoref.types import Attributes, Document, Sentence
 
 BREAKING = re.compile(r"[\t\n\r]+")
-"""What no cell of a table can hold."""
+"""Characters that a table cell can't contain."""
 
 _NO_FIELDS: list[str] = []
 _NO_COLUMNS = "\t".join("_" * len(COLUMNS))
@@ -47,13 +47,13 @@ _EMPTY_ROW = re.compile(r"\d{1,9}((?:\.\d{1,9})(?:\t[^\t\n]*){9})")
 
 
 class Writer:
-    """Writes documents' comments and rows; what doesn't fit is counted."""
+    """Writes the comments and rows of documents, and counts what the format can't express."""
 
     def __init__(self, losses: Losses, extra_columns: tuple[str, ...] = ()) -> None:
-        """With extra columns (CONLL-UA) the first takes the mark, and words are numbered through a document.
+        """With extra columns (CONLL-UA), the first takes the mark, and words are numbered throughout a document.
 
-        Programs that read CONLL-UA split rows at any white space, so that no cell may contain some; and a speaker
-        holds until the next one, so that sentences without one say so.
+        CONLL-UA readers split rows at any white space, so cells must not contain any. A speaker there applies until
+        the next ``# speaker`` comment, so a sentence without a speaker needs a bare one.
         """
         self._losses = losses
         self._extra = extra_columns
@@ -64,7 +64,7 @@ class Writer:
         self._spacing_kept = True
 
     def comment(self, name: str, value: str, what: str) -> str:
-        """A comment line; a loss if it would be read as something else."""
+        """Format a comment line; record a loss if it would be read back as something else."""
         line = f"# {name} = {value}" if value else f"# {name}"
         if BREAKING.search(line):
             line = BREAKING.sub(" ", line)
@@ -75,7 +75,7 @@ class Writer:
         return line
 
     def document(self, document: Document, marks: Mapping[int, str], globals: Mapping[str, str]) -> str:
-        """The document's comments and rows."""
+        """Return a document's comments and rows."""
         lines = [*self._document_comments(document, globals)]
         text, sentences = document.text, [sentence for sentence in document.sentences if sentence.tokens]
         self._losses.add("sentences without words", len(document.sentences) - len(sentences))
@@ -107,7 +107,7 @@ class Writer:
         for name, value in globals.items():
             yield self.comment(name, value, DOCUMENT_ATTRIBUTES)
         pairs = [pair for pair in document.attributes if not pair[0].startswith("global.") and pair[0] != "genre"]
-        if any(name == "genre" for name, _ in document.attributes):  # it would be read as the document's genre
+        if any(name == "genre" for name, _ in document.attributes):  # would be read as the document's genre
             self._losses.add(DOCUMENT_ATTRIBUTES, 1, ["genre"])
         self._losses.add("genres", int(document.genre is None and genre_of(document.id) is not None))
         if document.genre is not None:
@@ -193,7 +193,7 @@ class Writer:
                 lines += self._empty_nodes(empty, base + number)
 
     def _without_breaks(self, attributes: Attributes, names: Sequence[str]) -> str:
-        """Columns of attributes that may contain tabs and line breaks."""
+        """Format columns whose values may contain tabs and line breaks, which are replaced."""
         named = dict(attributes)
         lost = [name for name in names if self._breaking.search(named.get(name, ""))]
         self._losses.add(TOKEN_ATTRIBUTES, int(bool(lost)), lost)
@@ -206,7 +206,7 @@ class Writer:
         return self._breaking.sub(self._filler, word) or "_"
 
     def _misc(self, named: dict[str, str]) -> list[str]:
-        """Attributes as fields of MISC: those that the reader would make of these fields again."""
+        """Format attributes as MISC fields, leaving out those that the reader wouldn't restore."""
         fields: list[str] = []
         for name, value in named.items():
             made = value.split("|") if name == MISC else [f"{name}={value}"]
@@ -217,7 +217,7 @@ class Writer:
         return fields
 
     def _range(self, row: str, number: int, words_left: int) -> tuple[list[str], int]:
-        """A multi-word token's row, numbered for its place, and how many words follow its first."""
+        """Renumber the row of a multi-word token; return it with the number of words after its first."""
         match = _RANGE_ROW.fullmatch(row)
         length = int(match[2]) - int(match[1]) if match else -1
         if match is None or not 0 <= length <= words_left:
@@ -236,7 +236,7 @@ class Writer:
         return written
 
     def _cells(self, kept: str, name: str) -> str:
-        """The cells of a row that was kept as it stood, each behind a tab."""
+        """The cells of a stored row, each preceded by a tab."""
         if not self._extra or " " not in kept:
             return kept
         self._losses.add(TOKEN_ATTRIBUTES, 1, [name])
@@ -244,7 +244,7 @@ class Writer:
 
 
 def _misc(fields: list[str], mark: str | None, *, glued: bool) -> str:
-    """The column MISC: fields with a token's mark and its lack of a space put where the alphabet wants them."""
+    """Format the MISC column, with ``Entity`` and ``SpaceAfter=No`` inserted in alphabetical order."""
     own = [f"Entity={mark}"] if mark else []
     if glued:
         own.append("SpaceAfter=No")

@@ -1,6 +1,6 @@
-"""Subtitles of SubStation Alpha (SSA, ASS). Reading only.
+"""SubStation Alpha subtitles (SSA, ASS). Reading only.
 
-The speaker is in the column ``Name``. Comments, drawings, signs, songs and karaoke are not speech.
+The speaker is in the ``Name`` column. Comments, drawings, signs, songs and karaoke are not speech.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _NOT_SPEECH = re.compile(
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    """The one conversation of a file, named after it."""
+    """Yield the single conversation of a file, named after the file."""
     pieces = sorted(_pieces(text, path), key=lambda piece: _seconds(piece.appears))
     yield from spoken([(stem(path), joined(_with_beginnings(pieces)))], path)
 
 
 def _with_beginnings(pieces: Iterable[Spoken]) -> Iterator[Spoken]:
-    """A line without a name is not of the one who spoke before, but of somebody unknown."""
+    """Start a new turn whenever the name changes: a line without a name doesn't belong to the previous speaker."""
     speaker: str | None = None
     for piece in pieces:
         yield piece._replace(starts_turn=piece.speaker != speaker)
@@ -68,7 +68,7 @@ def _columns(line: str) -> list[str]:
 
 
 def _seconds(time: str) -> float:
-    """A time such as ``0:01:02.50``; what is none comes first."""
+    """Parse a time such as ``0:01:02.50``; an invalid one is 0, so that it sorts first."""
     try:
         hours, minutes, seconds = time.split(":")
         return 3600 * int(hours) + 60 * int(minutes) + float(seconds)

@@ -1,7 +1,7 @@
 """brat stand-off: ``name.txt`` with the text and ``name.ann`` with the mentions. Writing only.
 
-A mention is a text-bound annotation of its type (``Mention`` without one), an entity with several mentions an
-equivalence ``Coref`` between them. A mention over a line break is written in fragments, as brat wants it.
+A mention becomes a text-bound annotation of its type (``Mention`` if it has none), and an entity with several
+mentions a ``Coref`` equivalence between them. A mention across line breaks is split into fragments, as brat requires.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINES = re.compile(r"[^\n]+")
 
 
 def write(document: Document, losses: Losses) -> str:
-    """The annotation of a document; its text goes into a file of its own as it is."""
+    """Return the ``.ann`` file of a document; its text goes unchanged into a separate file."""
     losses.count(document, _KEEPS)
     losses.add("genres", int(document.genre is not None))
     losses.add(SEGMENTATION, int(bool(document.sentences)))
@@ -53,12 +53,12 @@ def _bound(mention: Mention, document: Document, losses: Losses) -> str:
 
 
 def type_of(mention: Mention) -> str:
-    """The mention's type as brat can name it."""
+    """The mention's type as a valid brat name."""
     return _NOT_IN_TYPE.sub("_", mention.type or "") or DEFAULT_TYPE
 
 
 def configuration(types: Iterable[str]) -> str:
-    """What brat has to be told of types and relations."""
+    """brat's ``annotation.conf``, which declares types and relations."""
     names = sorted({DEFAULT_TYPE, *types})
     sections = [
         *("[entities]", *names, ""),
@@ -69,7 +69,7 @@ def configuration(types: Iterable[str]) -> str:
 
 
 def files(named: Iterable[tuple[str, Document]], losses: Losses) -> Iterator[tuple[str, str]]:
-    """The files of documents, each under the name that it is given here, and the configuration for all of them."""
+    """Yield the files of each named document, then one configuration file for all of them."""
     types: set[str] = set()
     for name, document in named:
         types.update(type_of(mention) for mention in document.mentions)

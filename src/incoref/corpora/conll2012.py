@@ -1,11 +1,11 @@
 """CoNLL-2012: one word per row, coreference brackets in one column, documents between #begin and #end.
 
-Reads any number of columns from two. In OntoNotes' order the word is the fourth, the coreference the last and the
-speaker the tenth where there is one; part of speech, parse, lemma, frameset, sense, named entity and arguments of
-predicates stay in the token's attributes and are written back. In other tables, word and coreference are found by
-their content and further columns are not kept. A file without ``#begin document`` is one document. The scorer's own
-test files, with nothing but document and coreference, are read too (words are ``_``). Part n > 0 of a document is a
-document of its own, named ``name_n``.
+Reads tables of two or more columns. In OntoNotes order, the word is in the fourth column, coreference in the last
+and the speaker, if any, in the tenth; part of speech, parse, lemma, frameset, sense, named entity and predicate
+arguments are kept as token attributes and written back. In other tables, the columns of words and coreference are
+detected by content, and all others are dropped. A file without ``#begin document`` is one document. The reference
+scorer's test files, which only have document and coreference columns, are read too (words are ``_``). Part n > 0 of
+a document becomes a separate document named ``name_n``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Sentence, Token
 
 GENRES = frozenset({"bc", "bn", "mz", "nw", "pt", "tc", "wb"})
-"""OntoNotes' genres, the first part of its documents' names."""
+"""OntoNotes genres: the first component of its document names."""
 
 PART, SPEAKER, ARGUMENTS = "part", "speaker", "arguments"
-"""Attributes: a document's part, a speaker other than the sentence's, a predicate's arguments between tabs."""
+"""Attributes: a document's part, a token's speaker if not the sentence's, tab-separated predicate arguments."""
 
 _NAMES = ("xpos", "parse", "lemma", "frameset", "sense", "ne")
-"""Attributes in the fifth to ninth and in the eleventh column."""
+"""Attributes in columns five to nine and eleven."""
 _WRITTEN = (*_NAMES[:5], SPEAKER, _NAMES[5])
 _FILLERS = ("-", "*", "-", "-", "-", "-", "*")
 _NO_NAMES: dict[str, str] = {}
@@ -44,19 +44,19 @@ _LINE_BREAK = re.compile(r"[\n\r]+")
 
 
 def genre_of(name: str) -> str | None:
-    """OntoNotes' genre, if the document is named as OntoNotes names its own: ``bc/cctv/00/cctv_0000``."""
+    """The genre in an OntoNotes document name such as ``bc/cctv/00/cctv_0000``."""
     first, slash, _ = name.partition("/")
     return first if slash and first in GENRES else None
 
 
 def columns_of(row: str) -> list[str]:
-    """A row's columns: between tabs if it has any, else between spaces."""
+    """Split a row at tabs if it has any, otherwise at spaces."""
     row = row.rstrip()
     return row.split("\t") if "\t" in row else [column for column in row.split(" ") if column]
 
 
 def read(text: str, path: Path | str, columns_of: Callable[[str], list[str]] = columns_of) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages and for a document without a name."""
+    """Yield the documents in ``text``; ``path`` is used in error messages and to name an unnamed document."""
     reader: _DocumentReader | None = None
     begun = 0
     if _BEGINNING not in text and "#end document" not in text:
@@ -88,7 +88,7 @@ def read(text: str, path: Path | str, columns_of: Callable[[str], list[str]] = c
 
 
 class _DocumentReader:
-    """Takes one document's rows."""
+    """Builds a document from its rows."""
 
     def __init__(self, header: str, path: Path | str, line: int) -> None:
         match = _BEGIN.fullmatch(header)
@@ -109,7 +109,7 @@ class _DocumentReader:
         self._start = self._at = 0
 
     def add(self, columns: list[str], line: int) -> None:
-        """A row, split into columns."""
+        """Add a row, already split into columns."""
         rows = self._rows[-1]
         if rows and len(columns) != len(rows[0]):
             fault = f"{len(columns)} columns where the sentence has {len(rows[0])}"
@@ -160,7 +160,7 @@ class _DocumentReader:
                 brackets.close(entity, token + 1, line)
 
     def _split_cell(self, cell: str, line: int) -> list[tuple[str, bool, bool]]:
-        """The brackets of a cell: entity, opens, closes. Some files leave out the bar between them."""
+        """Parse the brackets of a cell into (entity, opens, closes). Some files omit the bar between brackets."""
         brackets = []
         at = 0
         while at < len(cell):
@@ -178,7 +178,7 @@ class _DocumentReader:
         return brackets
 
     def _keep(self, key: tuple[str, ...]) -> Attributes:
-        """The columns that say something, by name; those of the predicates' arguments together."""
+        """The non-empty columns by name; predicate arguments are joined into one attribute."""
         pairs = [pair for pair in zip(_NAMES, key, strict=False) if pair[1] not in _SAYS_NOTHING]
         arguments = key[len(_NAMES) :]
         if any(value not in _SAYS_NOTHING for value in arguments):
@@ -217,12 +217,12 @@ class _DocumentReader:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What sets the formats of this family apart in writing."""
+    """How the formats of this family differ when written."""
 
     between: str
-    """The columns between word and coreference, each behind a tab, of a token that has nothing to say there."""
+    """The columns between word and coreference when they are empty, each preceded by a tab."""
     no_mention: str
-    """Stands where no mention begins or ends."""
+    """Marks tokens where no mention begins or ends."""
     part: str
     keeps: Keeps
 
@@ -236,7 +236,7 @@ ONTONOTES = Layout(
 
 
 def write(documents: Iterable[Document], losses: Losses, layout: Layout = ONTONOTES) -> Iterator[str]:
-    """The documents as text, in pieces."""
+    """Yield the documents as text, in pieces."""
     for document in documents:
         losses.count(document, layout.keeps)
         losses.add("genres", int(document.genre != genre_of(document.id)))
@@ -281,7 +281,7 @@ def _without_white_space(word: str, losses: Losses) -> str:
 
 
 def _name_and_part(document: Document, layout: Layout) -> tuple[str, str]:
-    """The name without the number of the part, and the part: the reverse of what the reader does."""
+    """Split a document id into name and part, which the reader has joined."""
     part = dict(document.attributes).get(PART, "")
     if not _PART_NUMBER.fullmatch(part):
         return document.id, part if part and not _WHITE_SPACE.search(part) else layout.part
@@ -290,7 +290,7 @@ def _name_and_part(document: Document, layout: Layout) -> tuple[str, str]:
 
 
 def _columns(sentence: Sentence, losses: Losses) -> list[str]:
-    """What stands between word and coreference in the sentence's rows."""
+    """The columns between word and coreference for each token of a sentence."""
     speaker = sentence.speaker or ""
     named = [dict(token[3]) if token[3] else _NO_NAMES for token in sentence.tokens]
     width = max([names[ARGUMENTS].count("\t") + 1 for names in named if ARGUMENTS in names], default=0)
@@ -316,7 +316,7 @@ def _columns(sentence: Sentence, losses: Losses) -> list[str]:
 
 @lru_cache(1 << 15)
 def _spell(*values: str) -> tuple[str, tuple[str, ...]]:
-    """Columns five to eleven, each behind a tab, and the names of those that can't be written as they are."""
+    """Columns five to eleven, each preceded by a tab, and the names of those that can't be written unchanged."""
     row, lost = "", []
     for name, filler, value in zip(_WRITTEN, _FILLERS, values, strict=True):
         cell = _WHITE_SPACE.sub("_", value)

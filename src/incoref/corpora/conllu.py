@@ -1,8 +1,8 @@
-"""CoNLL-U with coreference in ``Entity`` of MISC, as CorefUD, GUM and OntoGUM have it.
+"""CoNLL-U with coreference in the MISC field ``Entity``, as in CorefUD, GUM and OntoGUM.
 
-Fields of a mention, named by ``# global.Entity``, are its type (``etype``) and attributes. A mention in several parts
-(``e5[1/2]``) is one mention from its first word to its last, with the parts in its attribute ``parts``. Mentions
-without a word (on empty nodes alone) are none of the document's; they stay in the row of their node.
+The fields of a mention, named by ``# global.Entity``, are its type (``etype``) and attributes. A discontinuous
+mention (``e5[1/2]``) becomes one mention from its first word to its last, with its parts in the attribute ``parts``.
+Mentions that only cover empty nodes don't become mentions of the document; they are kept in the row of their node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from incoref.errors import FormatError
 from incoref.types import Attributes, Document, Mention
 
 TYPE_FIELDS = ("etype", "type")
-"""Names of the field that is a mention's type."""
+"""Fields that can hold a mention's type."""
 
 _ID_BREAKING = re.compile(r"[-()|\[\]\s]")
 _BREAKING = re.compile(r"[()|\t\n\r]|\s(?:-|$)")
@@ -32,7 +32,7 @@ _PART = re.compile(r"(.+)\[(\d{1,4})/(\d{1,4})\]")
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages and for a document without a name."""
+    """Yield the documents in ``text``; ``path`` is used in error messages and to name an unnamed document."""
     return _ud.read(text, path, _Entities(path))
 
 
@@ -81,7 +81,7 @@ class _Entities:
         return f"Entity={''.join(kept)}" if kept else ""
 
     def _take(self, mark: str, token: int, end: int, line: int) -> list[str]:
-        """The brackets of one mark; returns those of mentions without a word."""
+        """Process the brackets of one mark; return those of mentions without a word."""
         brackets, read_fields = self._brackets, self._fields
         without_word = []
         ends, *openings = mark.split("(")
@@ -126,7 +126,7 @@ class _Entities:
 
 
 def _without_entity(misc: str) -> tuple[str, str]:
-    """MISC without Entity, and Entity's value."""
+    """Split MISC into the other fields and the value of ``Entity``."""
     if misc.startswith("Entity=") and "|" not in misc:
         return "_", misc[7:]
     fields = misc.split("|")
@@ -137,7 +137,7 @@ def _without_entity(misc: str) -> tuple[str, str]:
 
 @lru_cache(64)
 def _fields_reader(names: tuple[str, ...]) -> Callable[[str], tuple[str | None, Attributes]]:
-    """Makes type and attributes of the fields after an entity's id; the last of these names may contain hyphens."""
+    """A parser of the fields after an entity's id into type and attributes; the last field may contain hyphens."""
     names = names or ("other",)
 
     @lru_cache(_ud.CACHE_SIZE)
@@ -155,7 +155,7 @@ def _fields_reader(names: tuple[str, ...]) -> Callable[[str], tuple[str | None, 
 
 
 def _with_parts_joined(spans: list[Span], path: Path | str) -> list[Span]:
-    """Parts of mentions put together: one span from the first part to the last."""
+    """Join the parts of discontinuous mentions into spans from the first part to the last."""
     whole: list[Span] = []
     waiting: dict[tuple[str, int], list[list[Span]]] = {}
     for span in sorted(spans):
@@ -186,7 +186,7 @@ _KEEPS = Keeps(
 
 
 def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
-    """The documents as text, in pieces."""
+    """Yield the documents as text, in pieces."""
     writer = Writer(losses)
     for document in documents:
         losses.count(document, _KEEPS)
@@ -200,7 +200,7 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
 
 
 def _field_names(document: Document) -> list[str]:
-    """Names of the mentions' fields: the document's own, then what its mentions have beyond them."""
+    """The names of mention fields: those declared by the document, then other attributes of its mentions."""
     names = dict(document.attributes).get("global.Entity", "GRP").split("-")
     if not set(names).intersection(TYPE_FIELDS) and any(mention.type is not None for mention in document.mentions):
         names.insert(1, TYPE_FIELDS[0])
@@ -236,7 +236,7 @@ def _brackets(document: Document, names: list[str], losses: Losses) -> list[Brac
 
 
 def _spell(mention: Mention, names: list[str], losses: Losses) -> str:
-    """The fields after an entity's id, each behind a hyphen."""
+    """The fields after an entity's id, each preceded by a hyphen."""
     named = dict(mention.attributes)
     named.pop(PARTS, None)
     if mention.type is not None:

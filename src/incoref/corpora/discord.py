@@ -1,6 +1,6 @@
-"""Discord in JSON: what DiscordChatExporter writes, and what Discord's API answers. Reading only.
+"""Discord messages in JSON, from DiscordChatExporter or Discord's API. Reading only.
 
-Who joined, called or pinned something is not speech.
+System messages about joins, calls and pins are not speech.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from incoref.corpora.turns import Conversation, Turn
 
 _KEYS = ("messages",)
 _SPEECH = frozenset({None, 0, 19, "0", "19", "Default", "Reply", "20", 20, "ChatInputCommand"})
-"""Kinds of messages, by name and by number."""
+"""Message types that are speech, by name and by number."""
 _USER = re.compile(r"<@!?(\d+)>")
 _EMOJI = re.compile(r"<a?(:\w+:)\d+>")
 _NAMES = ("nickname", "global_name", "globalName", "name", "username")
 
 
 def fits(value: Any) -> bool:
-    """Whether JSON is messages of Discord."""
+    """Whether a JSON value contains Discord messages."""
     return any(
         isinstance(item, dict) and isinstance(item.get("author"), dict) and "content" in item
         for item in items(value, *_KEYS)[:20]
@@ -34,7 +34,7 @@ def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
 
 
 def _turns(messages: list[Object], path: Path | str) -> Iterator[Turn]:
-    # The API answers with the last message first.
+    # The API returns the newest message first.
     for message in sorted(messages, key=lambda message: str(message.get("timestamp", ""))):
         if message.get("type") in _SPEECH:
             yield Turn(_plain(message, path), _name(message.get("author")), _attributes(message))
@@ -51,7 +51,7 @@ def _attributes(message: Object) -> tuple[tuple[str, str], ...]:
 
 
 def _plain(message: Object, path: Path | str) -> str:
-    """A message with names for those it mentions by number."""
+    """The text of a message, with user mentions replaced by names."""
     mentioned = message.get("mentions")
     names = {
         str(user.get("id")): _name(user)

@@ -1,7 +1,7 @@
-"""Files in and out: decoded text with its faults placed, a directory's files in order, and all-or-nothing writing.
+"""File access: decoding text with located errors, listing directories in order, and atomic writes.
 
-Files compressed by gzip or zstd are read like any others. Knows no document, and of formats only that mail itself
-says how it is encoded.
+Files compressed with gzip or zstd are read transparently. Knows nothing about documents and formats, except that
+e-mail declares its own encoding.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _NO_TEXT = (
     (re.compile(rb"\x89PNG|\xff\xd8\xff"), "a picture"),
     (re.compile(rb"ID3[\x02-\x04]|OggS\x00|RIFF.{4}WAVE|.{4}ftyp", re.DOTALL), "a recording"),
 )
-"""How files begin that people may take for text."""
+"""Signatures of files that are easily mistaken for text."""
 _UNFINISHED = ".incoref-"
-"""How names of files begin that are not complete yet; short, for the name of the file may be as long as can be."""
+"""Prefix of incomplete files. It is not added to the target's name, which may already have the maximum length."""
 
 _HEAD = 4096
-"""How many bytes tell how a file is encoded."""
+"""Number of bytes examined to detect the encoding."""
 _OF_WINDOWS = frozenset(range(0x80, 0xA0))
-"""Bytes that are letters and quotation marks in Windows' encoding and nothing in Latin-1."""
+"""Bytes that are letters and quotation marks in cp1252 but control characters in Latin-1."""
 
 
 def read_text(path: Path, encoding: str = UTF8) -> str:
-    """The file's text with ``\\n`` line ends and no byte order mark; no text, or a wrong encoding, is an error."""
+    """Read text with ``\\n`` line ends and no byte order mark; an empty or wrongly encoded file is an error."""
     _check_name(path)
     try:
         data = path.read_bytes()
@@ -70,7 +70,7 @@ def is_compressed(data: bytes) -> bool:
 
 
 def decompressed(data: bytes, path: Path | str) -> bytes:
-    """What was compressed by gzip or zstd; anything else as it is."""
+    """Decompress gzip or zstd data; return anything else unchanged."""
     if not is_compressed(data):
         return data
     try:
@@ -83,7 +83,7 @@ def decompressed(data: bytes, path: Path | str) -> bytes:
 
 
 def _from_zstd(data: bytes) -> bytes:
-    """By Python itself from 3.14 on, by the package zstandard before."""
+    """Decompress with the standard library from Python 3.14 on, with the package zstandard before."""
     if sys.version_info >= (3, 14):
         zstd = importlib.import_module("compression.zstd")
         try:
@@ -108,7 +108,7 @@ def _from_zstd(data: bytes) -> bytes:
 
 
 def decoded(data: bytes, path: Path | str, encoding: str = UTF8, line: int = 1) -> str:
-    """The text of bytes, without a byte order mark; ``line`` is that of the first."""
+    """Decode bytes and strip a byte order mark; ``line`` is the line number of the first byte."""
     for beginning, what in _NO_TEXT:
         if line == 1 and beginning.match(data):
             raise FormatError(f"this is {what}, not text: save it as text first", path=path)
@@ -124,7 +124,7 @@ def decoded(data: bytes, path: Path | str, encoding: str = UTF8, line: int = 1) 
 
 def check_encoding(name: str) -> None:
     try:
-        b" ".decode(name, "replace")  # of no bytes at all, Python would not look the name up
+        b" ".decode(name, "replace")  # for empty bytes, Python doesn't look up the name
     except LookupError as error:
         raise IncorefError(
             f"there is no encoding {name!r}; usual ones are utf-8, utf-16, latin-1 and cp1252"
@@ -140,7 +140,7 @@ def _from_utf8(data: bytes, path: Path | str, line: int) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if mail.fits(data[:_HEAD].decode("latin-1")):
-            # A message says itself how it is encoded, and may have parts in several encodings.
+            # E-mail declares its own encoding, and its parts may have different ones.
             return data.decode("utf-8", "surrogateescape")
         line += data.count(b"\n", 0, error.start)
         high = {byte for byte in data if byte >= 0x80}
@@ -155,7 +155,7 @@ def _way_out(encoding: str) -> str:
 
 
 def _wide(data: bytes) -> str | None:
-    """The encoding of characters of two bytes, known by their mark or because every other byte is zero; or none."""
+    """Detect UTF-16 or UTF-32 by the byte order mark, and UTF-16 also because every other byte is zero."""
     if data.startswith((b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")):
         return "utf-32"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -169,7 +169,7 @@ def _wide(data: bytes) -> str | None:
 
 
 def is_directory(path: Path) -> bool:
-    """Whether a directory is there; a name that no file can have names none."""
+    """Whether the path is an existing directory; false for invalid file names."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -177,7 +177,7 @@ def is_directory(path: Path) -> bool:
 
 
 def files_in(directory: Path, wanted: Callable[[Path], bool]) -> list[Path]:
-    """The wanted files of a directory and its sub-directories, sorted by path; hidden ones are left out."""
+    """The wanted files of a directory and its subdirectories, sorted by path; hidden ones are skipped."""
     return sorted(
         path
         for path in directory.rglob("*")
@@ -189,7 +189,7 @@ def files_in(directory: Path, wanted: Callable[[Path], bool]) -> list[Path]:
 
 @contextmanager
 def _faults_of_files(path: Path) -> Iterator[None]:
-    """What can go wrong with a file, as an error of ours."""
+    """Raise file errors as ``IncorefError``."""
     try:
         yield
     except OSError as error:
@@ -200,9 +200,9 @@ def _faults_of_files(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, pieces: Iterable[str]) -> None:
-    """Write all pieces or nothing: what is complete takes the place of the file, with its rights and its links.
+    """Write all pieces or nothing: the complete content replaces the file, whose permissions and links are kept.
 
-    What is no ordinary file, such as a pipe or a device, is written to once everything is there.
+    A special file, such as a pipe or a device, is written once all pieces have been collected.
     """
 
     def write(file: BinaryIO) -> None:
@@ -214,7 +214,7 @@ def write_file(path: Path, pieces: Iterable[str]) -> None:
 
 
 def write_data(path: Path, data: bytes) -> None:
-    """Write bytes as ``write_file`` writes text."""
+    """Write bytes atomically, as ``write_file`` does with text."""
 
     def write(file: BinaryIO) -> None:
         with _faults_of_files(path):
@@ -224,14 +224,14 @@ def write_data(path: Path, data: bytes) -> None:
 
 
 def write_directory(path: Path, files: Iterable[tuple[str, str]]) -> None:
-    """Write named files into a directory, all or none of them; files already there keep their place."""
+    """Write named files into a directory only once all of them are complete; other files there are left alone."""
     _check_name(path)
     with _faults_of_files(path):
         is_there = is_directory(path)
         made = _make_directory(path.parent)
     try:
         with _faults_of_files(path):
-            # Beside a directory that is to be made; in one that is there, for nothing else may be writable.
+            # Next to a new directory, but inside an existing one: its parent may not be writable.
             workplace = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=path if is_there else path.parent))
         try:
             names = []
@@ -256,7 +256,7 @@ def write_directory(path: Path, files: Iterable[tuple[str, str]]) -> None:
 
 
 def _write(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Have something written to a file beside the target, which takes its place when it is complete."""
+    """Let ``write`` fill a temporary file next to the target, then move it into place."""
     _check_name(path)
     if _is_written_through(path):
         whole = io.BytesIO()
@@ -295,7 +295,7 @@ def _check_name(path: Path) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Whether there is a pipe, a device or the like, or standard output under its name as a file."""
+    """Whether the path is a pipe, a device or similar, or a name of standard output such as ``/dev/stdout``."""
     if str(path.absolute()).startswith(("/dev/", "/proc/")):
         return True
     with suppress(OSError):
@@ -305,7 +305,7 @@ def _is_written_through(path: Path) -> bool:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    # Appending: standard output, if it is a file, goes on where it is.
+    # Append: if standard output is redirected to a file, earlier output must survive.
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(descriptor, "wb", buffering=0) as file:
         left = memoryview(data)
@@ -314,7 +314,7 @@ def _write_through(path: Path, data: bytes) -> None:
 
 
 def _check(target: Path) -> None:
-    """Refuse, as writing in place would, a directory and a file that may not be written to."""
+    """Reject directories and read-only files, as writing in place would."""
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if target.exists() and not os.access(target, os.W_OK):
@@ -322,7 +322,7 @@ def _check(target: Path) -> None:
 
 
 def _put(unfinished: Path, target: Path) -> None:
-    """Put a complete file in the place of another, whose rights it takes over."""
+    """Move a complete file into place, keeping the permissions of the file it replaces."""
     try:
         before = target.stat()
     except FileNotFoundError:
@@ -335,7 +335,7 @@ def _put(unfinished: Path, target: Path) -> None:
 
 
 def _is_made_alike(file: Path, before: os.stat_result) -> bool:
-    """Give a file the owner and the rights that another has; false if that is not allowed."""
+    """Give a file the owner and permissions in ``before``; false if that is not allowed."""
     now = file.stat()
     if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
         try:
@@ -347,7 +347,7 @@ def _is_made_alike(file: Path, before: os.stat_result) -> bool:
 
 
 def _overwrite(target: Path, data: bytes) -> None:
-    """Write into a file that has other names too. The room is taken first: nothing changes if there is too little."""
+    """Overwrite a file in place, keeping hard links and owner. Space is allocated first, in case the disk is full."""
     with target.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
         if hasattr(os, "posix_fallocate") and len(data) > size:
@@ -361,7 +361,7 @@ def _overwrite(target: Path, data: bytes) -> None:
 
 
 def _make_directory(path: Path) -> list[Path]:
-    """Make a directory, and say which ones were made for it, the innermost first."""
+    """Create a directory and its parents; return the new ones, innermost first."""
     missing = []
     for directory in (path, *path.parents):
         if directory.exists():
@@ -382,7 +382,7 @@ def _remove_empty(made: list[Path]) -> None:
 
 
 def _give_usual_rights(path: Path) -> None:
-    """``mkstemp`` makes files that only their owner may read; give this one what a plain ``open`` would."""
+    """Set the permissions that ``open`` gives a new file; files from ``mkstemp`` are private to their owner."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)

@@ -1,6 +1,6 @@
 """GAP: ambiguous pronouns in Wikipedia, as TSV: each text has one pronoun and two names that it may refer to.
 
-Nothing else is annotated: ``read`` gives documents of three mentions.
+Nothing else is annotated, so ``read`` yields documents with three mentions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from incoref.errors import FormatError
 from incoref.types import Document, Entity, Mention
 
 Place = tuple[int, int]
-"""Half-open range of characters."""
+"""Half-open character range."""
 MASCULINE, FEMININE, NEUTRAL = "masculine", "feminine", "neutral"
 _GENDERS = {
     **dict.fromkeys(("he", "him", "his"), MASCULINE),
@@ -26,7 +26,7 @@ _GENDERS = {
 
 @dataclass(frozen=True, slots=True)
 class GapExample:
-    """A pronoun and two names, either of which may be whom it speaks of."""
+    """A pronoun and two names that it may refer to."""
 
     id: str
     text: str
@@ -41,7 +41,7 @@ def read_gap(path: Path) -> list[GapExample]:
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """A document per example, with the pronoun and the two names as mentions."""
+    """Yield one document per example, with the pronoun and the two names as mentions."""
     for example in _examples(text, path):
         [document] = plain.read(example.text, example.id)
         right = [name for name, coreferent in zip(example.names, example.coreferent, strict=True) if coreferent]
@@ -54,7 +54,7 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
 
 
 def _mention(document: Document, place: Place, entity: str) -> Mention:
-    """The words that a stretch of text touches, as a mention."""
+    """A mention of all words that overlap a character range."""
     touched = [n for n, token in enumerate(document.tokens) if token.start < place[1] and place[0] < token.end]
     first, last = touched[0], touched[-1]
     start, end = document.tokens[first].start, document.tokens[last].end
@@ -80,7 +80,7 @@ def _examples(text: str, path: Path | str) -> Iterator[GapExample]:
 
 
 def tsv_rows(text: str, path: Path | str, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a TSV file with a heading; quotation marks are text."""
+    """Yield the rows of a TSV file with a header, with their line numbers; quotation marks are plain text."""
     heading, *rows = (line.rstrip("\r").split("\t") for line in text.rstrip("\n").split("\n"))
     missing = [column for column in columns if column not in heading]
     if missing:

@@ -1,6 +1,6 @@
-"""The JSON lines of span-ranking systems: ``doc_key``, ``sentences``, ``speakers``, ``clusters`` with inclusive ends.
+"""JSON lines of span-ranking systems: ``doc_key``, ``sentences``, ``speakers``, ``clusters`` with inclusive ends.
 
-MuDoCo's layout is the same. Keys without a meaning here are kept in the document's attributes and written back.
+MuDoCo has the same layout. Unknown keys are kept as document attributes and written back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEYS = frozenset({"doc_key", "sentences", "speakers", "clusters", "genre"})
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages."""
+    """Yield the documents in ``text``; ``path`` is used in error messages."""
     for line, data in objects(text, path):
         try:
             yield _document(data)
@@ -30,7 +30,7 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
 
 
 def objects(text: str, path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file, one a line, with their line numbers."""
+    """Yield the JSON objects of a file, one per line, with their line numbers."""
     for line, row in enumerate(text.split("\n"), 1):
         if not row or row.isspace():
             continue
@@ -122,7 +122,7 @@ _KEEPS = Keeps(token_attributes={SPEAKER}, document_attributes=None)
 
 
 def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
-    """The documents as text, a line each."""
+    """Yield one line of JSON per document."""
     for document in documents:
         losses.count(document, _KEEPS)
         losses.add(SPACING, int(not is_space_joined(document)))
@@ -153,7 +153,7 @@ def _speakers(sentence: Sentence) -> list[str]:
 
 
 def _from_attribute(value: str) -> Any:
-    """What the reader made a string of, if the string is as the reader would have made it."""
+    """Undo ``_as_attribute``: parse the string if the reader would have produced it from JSON."""
     try:
         parsed = json.loads(value)
     except (ValueError, RecursionError):

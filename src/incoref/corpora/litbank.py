@@ -1,6 +1,6 @@
-"""LitBank's CoNLL: CoNLL-2012 with thirteen tab-separated columns, ``_`` as filler, no mark where nothing refers.
+"""LitBank's CoNLL: CoNLL-2012 with 13 tab-separated columns, ``_`` as filler, and an empty cell for no mention.
 
-It has no speakers; entity types are in other files of that corpus.
+It has no speakers; the corpus keeps entity types in other files.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _LAYOUT = conll2012.Layout(between="\t_" * (_WIDTH - 5), no_mention="", part="0"
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages."""
+    """Yield the documents in ``text``; ``path`` is used in error messages."""
     return conll2012.read(text, path, columns_of)
 
 
 def columns_of(row: str) -> list[str]:
-    """A row's columns; where an editor has cut the empty last one off, it is put back."""
+    """Split a row into columns; restore an empty last column if an editor has stripped it."""
     columns = row.rstrip(" ").split("\t")
     if len(columns) == _WIDTH - 1:
         columns.append("")
@@ -31,5 +31,5 @@ def columns_of(row: str) -> list[str]:
 
 
 def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
-    """The documents as text, in pieces."""
+    """Yield the documents as text, in pieces."""
     return conll2012.write(documents, losses, _LAYOUT)

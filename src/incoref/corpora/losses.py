@@ -1,4 +1,4 @@
-"""What a target format can't express: counted while writing and reported afterwards, never dropped silently."""
+"""Counts what a target format can't express while writing, and reports it: nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that the written file doesn't hold: what it is, and how many there were."""
+    """A kind of information that is missing from the written file, and how often."""
 
     count: int
     what: str
@@ -32,7 +32,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """What a format can express. For attributes: the names it keeps, or None for all."""
+    """What a format can express. For attributes: the names that it keeps, or None for all."""
 
     mentions: bool = True
     types: bool = False
@@ -63,7 +63,7 @@ class Losses:
         ]
 
     def count(self, document: Document, keeps: Keeps) -> None:
-        """Count whatever is in the document and can't be expressed in the format."""
+        """Count everything in the document that the format can't express."""
         mentions = list(document.mentions)
         if not keeps.mentions:
             self.add("mentions", len(mentions))
@@ -114,7 +114,7 @@ def _is_predicted(mention: Mention) -> bool:
 
 
 def is_space_joined(document: Document) -> bool:
-    """Whether words are separated by single spaces and sentences by line breaks, as in formats without spacing."""
+    """Whether words are separated by single spaces and sentences by line breaks, as many readers assume."""
     at = 0
     for sentence in document.sentences:
         if sentence.start != at or (at and document.text[at - 1] != "\n"):

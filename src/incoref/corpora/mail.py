@@ -1,8 +1,8 @@
-"""E-mail: one message (eml) or a mailbox (mbox), whose threads are documents. Reading only.
+"""E-mail: one message (eml) or a mailbox (mbox); each thread becomes a document. Reading only.
 
-Who sends a message speaks, and what a message quotes is said by whom it quotes. What is quoted below an answer was
-said first and comes first; what a mailbox has as a message of its own is not repeated. Signatures, pictures and
-attachments are not speech.
+The sender of a message is its speaker, and quoted text is spoken by the person quoted. Text quoted below a reply was
+said earlier and is placed first; a quotation of a message that is itself in the mailbox isn't repeated. Signatures,
+images and attachments are not speech.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _WROTE_ELSEWHERE = re.compile(
     r"(?:a écrit|escribió|ha scritto|escreveu|schreef)?\s?:",
     re.DOTALL,
 )
-"""The same as programs in German, French, Spanish, Italian, Portuguese and Dutch write it."""
+"""Attribution lines in German, French, Spanish, Italian, Portuguese and Dutch."""
 _FOOTER = re.compile(r"(?:Sent from my [^\n.]{1,40}|Get Outlook for (?:iOS|Android)(?:\s*<\S+>)?)\.?")
 _FOOTER_OF_LIST = re.compile(r"_{40,}\s*")
 _BANNER = re.compile(r"(?:-{2,}\s*(?:Original|Forwarded) [Mm]essage\s*-{2,}|_{10,}|Begin forwarded message:)\s*")
 _FROM_HEADER = re.compile(r"\*?From:\*?\s*(.+)")
 _OTHER_HEADER = re.compile(r"\*?(?:Sent|Date|To|Cc|Subject|Reply-To):\*?(?:\s|$)")
 _DEEPEST = 30
-"""Quotations in quotations; what is deeper is one text."""
+"""Maximum nesting of quotations; deeper ones aren't taken apart."""
 _LINES_OF_ATTRIBUTION = 3
 _LONGEST_ATTRIBUTION = 500
 _BLOCK_TAGS = frozenset({"p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "blockquote", "table", "ul", "ol"})
@@ -59,7 +59,7 @@ _SILENT_TAGS = frozenset({"script", "style", "head", "title"})
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A stretch of a message's text; ``quote`` has the lines of what is quoted."""
+    """A part of a message; ``quote`` holds the lines of a quotation."""
 
     speaker: str | None
     text: str = ""
@@ -68,7 +68,7 @@ class _Said:
 
 
 def fits(text: str) -> bool:
-    """Whether a text is a message or a mailbox: it begins with the headers that all mail has."""
+    """Whether a text is a message or a mailbox: it begins with the headers common to all e-mail."""
     if text.startswith("From "):
         text = text.partition("\n")[2]
     names = set()
@@ -83,13 +83,13 @@ def fits(text: str) -> bool:
 
 
 def may_begin(line: str) -> bool:
-    """Whether a line may be the first one of a message or a mailbox."""
+    """Whether a line may be the first line of a message or a mailbox."""
     match = _HEADER.match(line)
     return _FROM_LINE.match(line) is not None or (match is not None and match[1].lower() in _FIRST)
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    """A conversation for each thread, in the order in which they begin."""
+    """Yield one conversation per thread, in the order in which the threads begin."""
     try:
         yield from _conversations(text, path)
     except RecursionError as error:
@@ -106,7 +106,7 @@ def _conversations(text: str, path: Path | str) -> Iterator[Conversation]:
 
 
 def _parts(text: str) -> list[str]:
-    """The messages of a mailbox, or the one that there is."""
+    """Split a mailbox into messages; a text that isn't a mailbox is one message."""
     if _FROM_LINE.match(text) is None:
         return [text]
     starts = [
@@ -119,12 +119,12 @@ def _parts(text: str) -> list[str]:
 
 
 def _parsed(text: str) -> EmailMessage:
-    # Bytes that were no UTF-8 come back as they were, for the message says in what encoding they are.
+    # Restore the bytes that weren't UTF-8: the message declares their encoding.
     return message_from_bytes(_HALF_CHARACTER.sub("?", text).encode("utf-8", "surrogateescape"), policy=default)
 
 
 def _threads(messages: list[EmailMessage]) -> list[list[EmailMessage]]:
-    """Messages that answer each other, or that at least have one subject."""
+    """Group messages into threads by their references, or else replies by their subject."""
     threads: list[list[EmailMessage]] = []
     of: dict[str, list[EmailMessage]] = {}
     for message in messages:
@@ -166,12 +166,12 @@ def _turns(messages: list[EmailMessage]) -> Iterator[Turn]:
 
 
 def _key(text: str) -> str:
-    """What stays the same when a message is quoted: its words."""
+    """The text in lower case without ``>`` marks and line breaks, to recognise it when it is quoted."""
     return " ".join(text.replace(">", " ").split()).lower()
 
 
 def _name_of(field: str) -> str | None:
-    """The name in a header or, where there is none, what the address begins with."""
+    """The name in an address header or, without one, the local part of the address."""
     for name, address in getaddresses([field]) if "@" in field else ():
         if name.strip() or address.strip():
             return name.strip(" \"'") or address.partition("@")[0]
@@ -185,7 +185,7 @@ def _lines(message: EmailMessage) -> list[str]:
         if part is None:
             return []
         content = _content(cast(EmailMessage, part))
-    except (LookupError, ValueError, KeyError, AttributeError, TypeError):  # an encoding that nobody knows
+    except (LookupError, ValueError, KeyError, AttributeError, TypeError):  # unknown encoding
         payload = message.get_payload(decode=True)
         content = payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
         part = message
@@ -198,7 +198,7 @@ def _lines(message: EmailMessage) -> list[str]:
 
 
 def _content(part: EmailMessage) -> object:
-    """What a part says, which is in UTF-8 if it doesn't say in what and can be."""
+    """The content of a part; without a declared charset, it is decoded as UTF-8 if possible."""
     payload = part.get_payload(decode=True)
     if part.get_content_charset() is None and isinstance(payload, bytes):
         with suppress(UnicodeDecodeError):
@@ -214,7 +214,7 @@ def _without_tags(text: str) -> str:
 
 
 class _Html(HTMLParser):
-    """The text of a page, quotations marked as in plain text."""
+    """Extracts the text of an HTML message, with quotations marked by ``>`` as in plain text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -242,7 +242,7 @@ class _Html(HTMLParser):
 
 
 def _spoken_in(lines: list[str], author: str | None, depth: int = 0) -> list[_Said]:
-    """Who says what in a message: its author, and those whom it quotes."""
+    """The turns in a message: its author's and those it quotes."""
     if depth > _DEEPEST:
         return [_Said(author, "\n".join(lines).strip())]
     pieces = _pieces(lines, author)
@@ -252,14 +252,14 @@ def _spoken_in(lines: list[str], author: str | None, depth: int = 0) -> list[_Sa
             turns.append(piece)
             continue
         quoted = [replace(said, is_quoted=True) for said in _spoken_in(list(piece.quote), piece.speaker, depth + 1)]
-        # Below the answer stands what was said before it; between the parts of an answer, what each part answers.
+        # A quotation below the whole reply was said before it; one between parts is what the next part answers.
         is_history = number == len(pieces) - 1 and number <= 1
         turns = [*quoted, *turns] if is_history else [*turns, *quoted]
     return [said for said in turns if said.text]
 
 
 def _pieces(lines: list[str], author: str | None) -> list[_Said]:
-    """A message in stretches: its own text, and what it quotes."""
+    """Split a message into the author's own text and quotations."""
     pieces: list[_Said] = []
     own: list[str] = []
     at = 0
@@ -273,7 +273,7 @@ def _pieces(lines: list[str], author: str | None) -> list[_Said]:
     while at < len(lines):
         line = lines[at]
         if line.rstrip("\n") in ("-- ", "--") or _FOOTER_OF_LIST.fullmatch(line):
-            # A signature ends the message, unless something is quoted below it.
+            # A signature ends the message unless there is a quotation below it.
             below = next((n for n in range(at, len(lines)) if _begins_quote(lines, n)), len(lines))
             own += _attribution(lines[at + 1 : below])
             at = below
@@ -306,7 +306,7 @@ def _begins_quote(lines: list[str], at: int) -> bool:
 
 
 def _end_of_quote(lines: list[str], at: int) -> int:
-    """Where a quotation ends, which may go on after blank lines."""
+    """The index of the line after a quotation, which may continue after blank lines."""
     end = at
     for number in range(at, len(lines)):
         if _QUOTED.match(lines[number]):
@@ -317,7 +317,7 @@ def _end_of_quote(lines: list[str], at: int) -> int:
 
 
 def _headers_at(lines: list[str], at: int) -> tuple[str | None, int] | None:
-    """Whose message is quoted from a line on under its headers, as Outlook does, and where its text starts."""
+    """The author of a message quoted below its headers, as Outlook does, and the line on which its text starts."""
     place = at
     while place < min(len(lines), at + 3) and (not lines[place].strip() or _BANNER.fullmatch(lines[place].strip())):
         place += 1
@@ -331,13 +331,13 @@ def _headers_at(lines: list[str], at: int) -> tuple[str | None, int] | None:
 
 
 def _attribution(lines: list[str]) -> list[str]:
-    """The lines at the end that say who is quoted below them."""
+    """The attribution at the end of the lines, which names the person quoted below."""
     rest = list(lines)
     return lines[len(rest) :] if _attributed(rest) is not None else []
 
 
 def _attributed_within(quote: list[str]) -> tuple[str | None, list[str]]:
-    """The same where this is the beginning of the quotation, as telephones have it; and the rest of the quotation."""
+    """Who is quoted, if the attribution opens the quotation, as phones write it; and the rest of the quotation."""
     start = next((at for at, line in enumerate(quote) if line.strip()), len(quote))
     for end in range(start + 1, min(start + _LINES_OF_ATTRIBUTION, len(quote)) + 1):
         opening = quote[start:end]
@@ -348,7 +348,7 @@ def _attributed_within(quote: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _attributed(own: list[str]) -> str | None:
-    """Who is quoted, by the line above the quotation, ``On …, Ann wrote:``, which is taken away."""
+    """Who is quoted, from the line above the quotation, ``On …, Ann wrote:``, which is removed from ``own``."""
     while own and not own[-1].strip():
         own.pop()
     for length in range(1, _LINES_OF_ATTRIBUTION + 1):
@@ -366,5 +366,5 @@ def _attributed(own: list[str]) -> str | None:
 
 
 def _is_cut(own: list[str]) -> bool:
-    """Whether the line above may be the first half of this one."""
+    """Whether the attribution may have begun on the line above."""
     return len(own) > 1 and own[-2].lstrip().startswith("On ")

@@ -1,6 +1,6 @@
-"""Messages of chat models: ``role`` and ``content``, as OpenAI's API takes them and others do. Reading only.
+"""Chat-model messages with ``role`` and ``content``, as in OpenAI's API and similar ones. Reading only.
 
-The speaker is the ``name``, or the role. What tools are told and answer, pictures and files are not speech.
+The speaker is the ``name``, or otherwise the role. Tool calls and results, images and files are not speech.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _NOT_SPEECH = frozenset({"tool", "function", "ipython"})
 
 
 def fits(value: Any) -> bool:
-    """Whether JSON is messages with roles."""
+    """Whether a JSON value contains messages with roles."""
     return any(isinstance(item, dict) and _role(item) is not None for item in items(value, *_KEYS)[:20])
 
 
 def _role(message: Object) -> str | None:
-    """Who speaks, if that is told as chat models are told it: ``role`` or, in ShareGPT's layout, ``from``."""
+    """The role of a chat-model message: ``role`` or, in ShareGPT's layout, ``from``."""
     if isinstance(message.get("role"), str) and ("content" in message or "parts" in message):
         return str(message["role"])
     if isinstance(message.get("from"), str) and "value" in message:
@@ -43,7 +43,7 @@ def _turns(messages: list[Object], path: Path | str) -> Iterator[Turn]:
 
 
 def turn_of(message: Object, path: Path | str) -> Turn | None:
-    """What a message says; none for messages of tools, and for items of a list that are no messages."""
+    """The turn of a message; None for tool messages and for list items that aren't messages."""
     role = _role(message)
     if role is None and "type" in message:
         return None
@@ -57,7 +57,7 @@ def turn_of(message: Object, path: Path | str) -> Turn | None:
 
 
 def _text(content: Any, path: Path | str) -> str:
-    """The text of a message, which may be in parts."""
+    """The text of a message's content: a string or a list of parts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -67,7 +67,7 @@ def _text(content: Any, path: Path | str) -> str:
 
 
 def _text_of_part(part: Any) -> str:
-    """Parts with text are of several types: ``text``, ``input_text``, ``output_text``; others have none."""
+    """The text of a content part; empty for types that carry no text."""
     if not isinstance(part, dict) or part.get("type", "text") not in ("text", "input_text", "output_text", "refusal"):
         return ""
     text = part.get("text", part.get("refusal"))

@@ -1,6 +1,6 @@
-"""JSON lines of our own values: a document a line, nothing lost.
+"""incoref's own JSON lines: one document per line, lossless.
 
-What is read is checked: words and mentions must be where their offsets say.
+The reader validates its input: the offsets of words and mentions must match the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_STRING = "a speaker, genre, type, name, entity id or attribute that isn't a 
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """The documents of a file's text; ``path`` is for error messages."""
+    """Yield the documents in ``text``; ``path`` is used in error messages."""
     for line, data in objects(text, path):
         try:
             fault = _fault_of_columns(data)
@@ -37,13 +37,13 @@ def read(text: str, path: Path | str) -> Iterator[Document]:
 
 
 def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
-    """The documents as text, a line each."""
+    """Yield one line of JSON per document."""
     for document in documents:
         yield json.dumps(document.to_json(), ensure_ascii=False) + "\n"
 
 
 def _fault(document: Document) -> str | None:
-    """What is wrong with the values, if anything is."""
+    """Return what is wrong with a document, or None."""
     text, tokens = document.text, document.tokens
     if not (isinstance(document.id, str) and isinstance(text, str)):
         return "'id' and 'text' must be strings"
@@ -70,7 +70,7 @@ def _fault(document: Document) -> str | None:
 
 
 def _fault_of_columns(data: dict[str, Any]) -> str | None:
-    """What is wrong with the words' attributes, while they are columns still: that is quicker than word by word."""
+    """Return what is wrong with the token attributes; they are checked by column, which is faster than by word."""
     for sentence in data.get("sentences", ()):
         for name, values in sentence.get("token_attributes") or ():
             if not isinstance(name, str) or not _STRING_OR_NONE.issuperset(map(type, values)):
@@ -80,7 +80,7 @@ def _fault_of_columns(data: dict[str, Any]) -> str | None:
 
 
 def _fault_of_words(tokens: Sequence[Token], text: str) -> str | None:
-    """What is wrong with the first word that is wrong; all at once first, as a rule nothing is."""
+    """Return what is wrong with the first invalid word; all words are checked at once first, as most are valid."""
     words, starts, ends, _ = zip(*tokens, strict=True)
     are_there = all(map(text.startswith, words, starts))
     if not are_there or min(starts) < 0 or list(map(add, starts, map(len, words))) != list(ends):
@@ -90,7 +90,7 @@ def _fault_of_words(tokens: Sequence[Token], text: str) -> str | None:
 
 
 def _are_sound(document: Document) -> bool:
-    """Whether what should be a string is one, in document, sentences and entities."""
+    """Whether all strings in the document, its sentences and its entities really are strings."""
     names: list[object] = [document.genre]
     names += [sentence.speaker for sentence in document.sentences]
     for entity in document.entities:
@@ -101,7 +101,7 @@ def _are_sound(document: Document) -> bool:
 
 
 def _are_strings(groups: Iterable[Iterable[str]]) -> bool:
-    """By joining them: that is the quickest check."""
+    """Whether all values are strings; joining them is the fastest check."""
     try:
         "".join(chain.from_iterable(groups))
     except TypeError:

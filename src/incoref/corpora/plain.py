@@ -1,8 +1,9 @@
-"""Text without annotation: a file of it, or JSON objects with ``text`` and perhaps ``speaker``, ``document``, ``id``.
+"""Unannotated text: a text file, or JSON objects with ``text`` and optionally ``speaker``, ``document`` and ``id``.
 
-Objects, one a line or in a list, with a speaker are the turns of one document; those without are documents of their
-own; those of one ``document`` belong together in either case. So do those of one ``id``, but where every turn has a
-speaker and another id, ids are those of turns. Words and sentences come from :mod:`incoref.text`.
+Objects come one per line or in a list. Those with a speaker are turns of one document; those without are separate
+documents. Objects with the same ``document`` belong together in either case, and so do objects with the same ``id``,
+unless every object has a speaker and a unique id: then ids identify turns. Words and sentences come from
+:mod:`incoref.text`.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _NOTHING_BUT_TEXT = Keeps(mentions=False, speakers=False)
 
 
 def read(text: str, path: Path | str) -> Iterator[Document]:
-    """The one document of a file's text, named after the file."""
+    """Yield the text as a single document, named after the file."""
     yield from_turns(stem(path), [Turn(text)])
 
 
 def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
-    """The text of one document; a file has no place for more."""
+    """Yield the text of the document; the caller passes only one per file."""
     for document in documents:
         losses.count(document, _NOTHING_BUT_TEXT)
         losses.add("genres", int(document.genre is not None))
@@ -40,12 +41,12 @@ def write(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
 
 
 def fits(value: Any) -> bool:
-    """Whether JSON is text in objects."""
+    """Whether a JSON value contains objects with text."""
     return any(isinstance(item, dict) and isinstance(item.get("text"), str) for item in items(value)[:20])
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    """The conversations of JSON; ``path`` is for error messages and for the name of those without an id."""
+    """Yield the conversations in JSON; ``path`` is used in error messages and to name those without an id."""
     given = list(_objects(text, path))
     ids_of_turns = _has_ids_of_turns([data for _, data in given])
     named = ((_document_id(data, stem(path), line, ids_of_turns), data, line) for line, data in given)
@@ -54,7 +55,7 @@ def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
 
 
 def _objects(text: str, path: Path | str) -> Iterator[tuple[int, Object]]:
-    """Objects with the numbers of their lines, or with their own numbers where they are in a list or alone."""
+    """Yield objects with their line numbers, or numbered from 1 if they are in a list or not one per line."""
     if text.lstrip().startswith("[") or "\n" not in text.strip() or not text.split("\n", 1)[0].rstrip().endswith("}"):
         whole = [item for value in values(text, path) for item in items(value)]
         for number, data in enumerate(whole, 1):
@@ -66,7 +67,7 @@ def _objects(text: str, path: Path | str) -> Iterator[tuple[int, Object]]:
 
 
 def _has_ids_of_turns(given: list[Object]) -> bool:
-    """Whether ids are of turns: every turn has a speaker and an id of its own, and nothing else names documents."""
+    """Whether ids identify turns: every object has a speaker and a unique id, and none has a ``document``."""
     ids = {str(data["id"]) for data in given if data.get("id") is not None and data.get("speaker") is not None}
     return len(ids) == len(given) and not any("document" in data for data in given)
 
@@ -92,7 +93,7 @@ def _turn(data: Object, path: Path | str, line: int, ids_of_turns: bool) -> Turn
 
 
 def write_lines(documents: Iterable[Document], losses: Losses) -> Iterator[str]:
-    """The documents as JSON lines, one a turn."""
+    """Yield one line of JSON per turn."""
     for document in documents:
         losses.count(document, Keeps(mentions=False))
         losses.add("genres", int(document.genre is not None))

@@ -1,8 +1,8 @@
-"""OntoNotes 5 and CODI-CRAC as their owners distribute them, made ready as the paper did.
+"""Prepares OntoNotes 5 and CODI-CRAC as in the paper, from the form in which they are distributed.
 
-Neither may be passed on, so users bring their own copies. OntoNotes: the CoNLL-2012 files (``*.v4_gold_conll``, or
-``*.gold_conll`` of later releases), the official splits, English. CODI-CRAC: CONLL-UA files, the genre ``tc``
-(telephone conversation), without singletons and without the relation of split antecedents (``ElementOf``).
+Neither may be redistributed, so users supply their own copies. OntoNotes: the CoNLL-2012 files (``*.v4_gold_conll``,
+or ``*.gold_conll`` in later releases), official splits, English. CODI-CRAC: CONLL-UA files with the genre ``tc``
+(telephone conversation), without singletons and split antecedents (``ElementOf``).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from incoref.errors import FormatError, IncorefError
 from incoref.types import Document, Entity, Mention
 
 SPLITS = {"train": "train", "development": "dev", "test": "test", "conll-2012-test": "test"}
-"""The releases' names of folders, and ours."""
+"""Folder names in the releases, and our names for the splits."""
 OFFICIAL = {"train": 2802, "dev": 343, "test": 348}
-"""Documents in the official splits of the English part; a part of a document counts as one."""
+"""Number of documents in the official English splits; each part of a document counts as one."""
 _GOLD, _SKELETON = "gold_conll", "gold_skel"
 _SPLIT_ANTECEDENT = "elementof"
 GENRE = "tc"
 
 
 def ontonotes_files(release: Path) -> dict[str, list[Path]]:
-    """The English gold files of each split, found by the names of the folders that they lie in."""
+    """The English gold files of each split, identified by the names of their folders."""
     if not release.is_dir():
         raise IncorefError(f"{release}: no such folder")
     files = files_in(release, lambda path: path.name.endswith(_GOLD))
@@ -49,13 +49,13 @@ def ontonotes_files(release: Path) -> dict[str, list[Path]]:
     if not by_split:
         raise IncorefError(f"{release}: its files lie in none of the folders {', '.join(SPLITS)}")
     if "conll-2012-test" in by_split:
-        by_split.pop("test", None)  # in later releases, the task's own test set is this one
+        by_split.pop("test", None)  # in later releases, this is the shared task's test set
     named = {SPLITS[split]: paths for split, paths in by_split.items()}
     return {split: named[split] for split in OFFICIAL if split in named}
 
 
 def ontonotes(paths: list[Path]) -> Iterator[Document]:
-    """The documents of some files, words and coreference as they are."""
+    """Yield the documents of files, unchanged; missing words are an error."""
     for path in paths:
         for document in read(path, "conll-2012"):
             if any(token.text == "[WORD]" for token in document.tokens):
@@ -64,7 +64,7 @@ def ontonotes(paths: list[Path]) -> Iterator[Document]:
 
 
 def codi_crac_files(folder: Path) -> list[Path]:
-    """The CONLL-UA files of a folder."""
+    """The CONLL-UA files in a folder."""
     if not folder.is_dir():
         raise IncorefError(f"{folder}: no such folder")
     paths = files_in(folder, lambda path: path.name.lower().endswith(".conllua"))
@@ -74,7 +74,7 @@ def codi_crac_files(folder: Path) -> list[Path]:
 
 
 def codi_crac(path: Path) -> Iterator[Document]:
-    """The documents of a file, as telephone conversations: named ``tc/FILE/DOCUMENT``, without singletons."""
+    """Yield a file's documents as telephone conversations: named ``tc/FILE/DOCUMENT``, without singletons."""
     for document in read(path, "conllua"):
         entities = (_without_split_antecedents(entity) for entity in document.entities if len(entity) > 1)
         yield replace(document, id=f"{GENRE}/{path.stem}/{document.id}", genre=GENRE, entities=tuple(entities))

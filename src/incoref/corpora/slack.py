@@ -1,7 +1,7 @@
-"""Slack exports: JSON of the messages in a channel, a day a file, or what the API answers. Reading only.
+"""Slack messages in JSON: exports with one file per channel and day, or API responses. Reading only.
 
-Names come from the export's ``users.json``, if it is there, and the profiles in the messages. Who joined, left or
-changed the topic is not speech.
+Names come from the export's ``users.json``, if present, and from the profiles in the messages. System messages about
+joins, leaves and topic changes are not speech.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOT_MESSAGES = frozenset(
         "users.json",
     }
 )
-"""Files of an export that hold no messages."""
+"""Files of an export that don't contain messages."""
 
 USERS = "users.json"
 _KEYS = ("messages",)
@@ -42,7 +42,7 @@ _ITALIC = re.compile(r"(?<![\w])_(\S|\S.{0,300}?\S)_(?![\w])")
 
 
 def fits(value: Any) -> bool:
-    """Whether JSON is messages of Slack."""
+    """Whether a JSON value contains Slack messages."""
     return any(
         isinstance(item, dict) and "ts" in item and ("text" in item or item.get("type") == "message")
         for item in items(value, *_KEYS)[:20]
@@ -50,13 +50,13 @@ def fits(value: Any) -> bool:
 
 
 def conversations(text: str, path: Path | str, users: Mapping[str, str] | None = None) -> Iterator[Conversation]:
-    """The messages of a file; ``users`` has names by ids, as ``names_of_users`` gives them."""
+    """Yield the conversations of a file; ``users`` maps user ids to names, as returned by ``names_of_users``."""
     channels = ((id, _turns(messages, path, users or {})) for id, messages in groups(text, path, *_KEYS))
     yield from spoken(channels, path)
 
 
 def names_of_users(text: str, path: Path | str) -> dict[str, str]:
-    """Names by the ids of users, from the file of an export that lists them."""
+    """Map user ids to names, from the export's ``users.json``."""
     names: dict[str, str] = {}
     for user in (user for value in values(text, path) for user in items(value, "members")):
         if isinstance(user, dict) and isinstance(user.get("id"), str):
@@ -67,14 +67,14 @@ def names_of_users(text: str, path: Path | str) -> dict[str, str]:
 
 def _turns(messages: list[Object], path: Path | str, users: Mapping[str, str]) -> Iterator[Turn]:
     names = {**_names(messages), **users}
-    # The API answers with the last message first.
+    # The API returns the newest message first.
     for message in sorted(messages, key=lambda message: str(message.get("ts", ""))):
         if message.get("type", "message") == "message" and message.get("subtype") in _SPEECH:
             yield Turn(_plain(string(message, "text", path), names), _speaker(message, names), _time(message))
 
 
 def _names(messages: Iterable[Object]) -> dict[str, str]:
-    """Names by the ids of users, from what messages tell of those who wrote them."""
+    """Map user ids to names, from the profiles in messages."""
     names: dict[str, str] = {}
     for message in messages:
         user, name = message.get("user"), _name_in(message.get("user_profile"))
@@ -104,7 +104,7 @@ def _time(message: Object) -> tuple[tuple[str, str], ...]:
 
 
 def _plain(text: str, names: dict[str, str]) -> str:
-    """A message without Slack's mark-up."""
+    """The text of a message without Slack's mark-up."""
 
     def reference(match: re.Match[str]) -> str:
         kind, id, label = match[1], match[2], match[3]

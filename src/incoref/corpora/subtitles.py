@@ -1,9 +1,9 @@
 """Subtitles: SRT and WebVTT. Reading only.
 
-Consecutive subtitles of one speaker are one turn, so that a sentence may run through several of them. A sentence
-keeps the time at which its first subtitle appears and its last disappears (attributes ``from`` and ``to``). Mark-up,
-sounds (``[door slams]``, ``(sighs)``) and songs (``♪ … ♪``) are left out, and so is what captions that scroll repeat.
-Before a colon stands a speaker where most subtitles begin so; else what is in capitals or comes more than once.
+Consecutive subtitles of one speaker form one turn, so a sentence may span several of them. A sentence keeps the time
+at which its first subtitle appears and its last disappears (attributes ``from`` and ``to``). Mark-up, sounds
+(``[door slams]``, ``(sighs)``), songs (``♪ … ♪``) and lines repeated by scrolling captions are dropped. A label
+before a colon is a speaker if most subtitles begin with one; otherwise only if it is in capitals or repeats.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]+)>")
 _MARKUP = re.compile(r"<[^<>]*>|\{\\[^{}]*\}|\{[a-zA-Z]:[^{}]*\}")
 _DASH = re.compile(r"\s*(?:-|–|—|>>+)\s*(?=\S)")
 _SHARE = 0.8
-"""This share of the subtitles begins with names where each says who speaks."""
+"""Minimum share of subtitles that begin with a label for all labels to count as speakers."""
 _SOMEBODY_ELSE = re.compile(r"(?<=\S)[^\S\n]+>>+\s*(?=\S)")
 _NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION", "X-TIMESTAMP-MAP")
 _SCROLLS = re.compile(r"<(?:\d{1,3}:)?\d{2}:\d{2}\.\d{3}><c")
@@ -41,7 +41,7 @@ _SOUND_IN_A_SENTENCE = re.compile(
     r"(?:(?<!\s)\s+)?\((?:(?:[a-z]+ ){0,2}[a-z]{2,}(?:[^s\W]s|ing)(?: [a-z]+ly)?"
     r"|(?:[A-Z']+ )*[A-Z']{2,}(?:S|ING)(?: [A-Z]+LY)?)\)"
 )
-"""What somebody does, ``(laughs softly)``; other words in brackets may be said."""
+"""Actions such as ``(laughs softly)``; other bracketed words within a sentence may be spoken."""
 _IN_BRACKETS = re.compile(r"(\s*(?:(?:-|–|—|>>+)\s*)?)(?:\[([^\[\]]+)\]|\(([^()]+)\))\s+(?=\S)")
 _BEGINNING_OF_SONG = re.compile(r"[^♪♫♬♩]*[♪♫♬♩]+[^♪♫♬♩]*\w[^♪♫♬♩]*")
 _END_OF_SONG = re.compile(r"[^♪♫♬♩]+[♪♫♬♩]+\s*")
@@ -55,14 +55,14 @@ class _Cue(NamedTuple):
 
 
 def speech_in(text: str) -> str:
-    """A subtitle without what is heard but not said: sounds in brackets, songs between notes."""
+    """Remove from a subtitle what isn't speech: bracketed sounds, and songs between notes."""
     text = _SOUND.sub(" ", _SONG.sub(" ", text))
     text = _SOUND_IN_ROUND_BRACKETS.sub(lambda match: match[1] or "", text)
     return _SOUND_IN_A_SENTENCE.sub("", text)
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    """The one conversation of an SRT or WebVTT file, named after the file."""
+    """Yield the single conversation of an SRT or WebVTT file, named after the file."""
     cues = list(_without_songs(_cues(text, path)))
     if _SCROLLS.search(text):
         cues = list(_shown_once(cues))
@@ -77,13 +77,13 @@ def _pieces(cues: Iterable[_Cue], names: Mapping[str, str]) -> Iterator[Spoken]:
 
 
 def _lines(cue: _Cue) -> list[str]:
-    """The lines of a subtitle that say something; a sound may go over two of them."""
+    """The lines of a subtitle that contain speech; sounds are removed first, as one may span two lines."""
     said = _SOMEBODY_ELSE.sub("\n>> ", speech_in("\n".join(cue.lines)))
     return [line for line in said.split("\n") if line.strip()]
 
 
 def _with_colons(cue: _Cue, names: Mapping[str, str]) -> _Cue:
-    """The subtitle with ``Ann:`` for ``[ANN]``, which is no sound where Ann is known to speak."""
+    """Replace ``[ANN]`` by ``Ann:`` if Ann is a known speaker: then it isn't a sound."""
 
     def named(line: str) -> str:
         match = _IN_BRACKETS.match(line)
@@ -94,7 +94,7 @@ def _with_colons(cue: _Cue, names: Mapping[str, str]) -> _Cue:
 
 
 def _shown_once(cues: Iterable[_Cue]) -> Iterator[_Cue]:
-    """Captions that scroll show each line several times: only the first counts."""
+    """Drop the repeated lines of scrolling captions, which show each line several times."""
     before: list[str] = []
     for cue in cues:
         shown = [" ".join(_MARKUP.sub("", line).split()) for line in cue.lines]
@@ -104,7 +104,7 @@ def _shown_once(cues: Iterable[_Cue]) -> Iterator[_Cue]:
 
 
 def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
-    """The subtitles: when they appear and disappear, and their lines. Blank lines between them may be missing."""
+    """Yield the subtitles with their times and lines. Blank lines between subtitles may be missing."""
     cue: _Cue | None = None
     for line, block in _blocks(text):
         starts = [at for at, row in enumerate(block) if _TIMING.fullmatch(row) or (at < 2 and "-->" in row)]
@@ -126,7 +126,7 @@ def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
                 )
             if cue is not None:
                 yield cue
-            # The next subtitle's number isn't one of this one's lines.
+            # The number of the next subtitle isn't part of this one.
             end = following
             if starts[0] > 0 and following is not None and block[following - 1].strip().isdecimal():
                 end = following - 1
@@ -137,7 +137,7 @@ def _cues(text: str, path: Path | str) -> Iterator[_Cue]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines between blank ones, with the number of the first."""
+    """Yield blocks of non-blank lines, each with the line number of its first line."""
     block: list[str] = []
     lines = text.split("\n")
     lines.append("")
@@ -150,7 +150,7 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _without_songs(cues: Iterable[_Cue]) -> Iterator[_Cue]:
-    """Subtitles without the ends of songs that began in the one before: ``♪ one, two``, then ``three, four ♪``."""
+    """Drop the end of a song that began in the previous subtitle: ``♪ one, two``, then ``three, four ♪``."""
     goes_on = False
     for cue in cues:
         text = "\n".join(cue.lines)
@@ -159,7 +159,7 @@ def _without_songs(cues: Iterable[_Cue]) -> Iterator[_Cue]:
 
 
 def _names(cues: Sequence[list[str]]) -> dict[str, str]:
-    """Which words before a colon are names, by themselves in small letters, from the lines of subtitles."""
+    """The labels that are speakers, keyed by their lower-case form."""
     beginnings = Counter(
         label[0] for label in (_labelled(lines[0]) for lines in cues) if label is not None and label[1]
     )
@@ -178,7 +178,7 @@ def _labelled(line: str) -> tuple[str, str] | None:
 
 
 def _spoken(lines: Iterable[str], names: Mapping[str, str]) -> Iterator[tuple[str | None, str, bool]]:
-    """Who says what in a subtitle (None: whoever spoke before), and whether someone new begins."""
+    """Yield speaker (None for the previous one), text, and whether a dash marks a new turn."""
     for line in lines:
         before, *voices = _VOICE.split(line)
         label = None if voices else _labelled(line)

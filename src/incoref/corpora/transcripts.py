@@ -1,7 +1,8 @@
-"""Speech written down as ``Name: text`` lines. Reading only.
+"""Transcripts in ``Name: text`` lines. Reading only.
 
-Before a name there may be a bullet, a number or a time; after it a time or a remark in brackets; around it asterisks.
-A line without a name goes on with the turn before it; lines before the first name, such as a heading, are nobody's.
+A name may be preceded by a bullet, a number or a time, followed by a time or a bracketed remark, and surrounded by
+asterisks. A line without a name continues the previous turn; lines before the first name, such as a heading, have no
+speaker.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ _REMARK = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])$")
 _CHAT = re.compile(r"\s*<[@+%~&]?([^<>:\s]{1,40})>\s+(.*)")
 
 _SHARE = 0.6
-"""This share of the lines, or paragraphs, of a transcript begins with names; others run on."""
+"""Minimum share of a transcript's lines, or paragraphs, that begin with a name; the others continue a turn."""
 FORM = 3
-"""More lines than this with names of which none comes twice are a form or a list."""
+"""If no name repeats, more labelled lines than this are taken for a form or a list."""
 _NUMBERED = re.compile(r"(?:act|chapter|day|lesson|part|scene|section|step|week)\s+(?:\d+|[ivx]+)", re.IGNORECASE)
 _ENOUGH = 20
-"""So many lines show whether lines that come one by one are turns."""
+"""Number of streamed lines examined to decide whether lines are turns."""
 _NOT_NAMES = frozenset(
     "agenda attendees attending bcc cc date duration edit example fixme from hint host http https important location "
     "meeting nb note notes participants place present ps recorded recording re status subject summary time tip title "
     "to todo topic update url venue warning when where".split()
 )
-"""Words that stand before a colon in other texts, and above transcripts."""
+"""Labels before a colon in other texts and in transcript headers, which aren't speakers."""
 
 
 def label_of(line: str) -> tuple[str, str] | None:
-    """Speaker and text of a line that starts with a name, a colon and white space."""
+    """Return speaker and text of a line that starts with a speaker label, or None."""
     start = len(line) - len(line.lstrip())
     for before in (_BULLET, _STAMP, _BULLET):
         match = before.match(line, start)
@@ -79,7 +80,7 @@ def _is_name(words: str) -> bool:
 
 
 def fits(lines: list[str]) -> bool:
-    """Whether lines, with the blank ones between them, are a transcript: most of them are turns."""
+    """Whether lines (blank ones included) are a transcript: most of them, or most paragraphs, start a turn."""
     full = [line for line in lines if line.strip() and not _NOT_SAID.fullmatch(line)]
     labels = [label_of(line) for line in full]
     names = Counter(label[0] for label in labels if label is not None and not _is_heading(label[0]))
@@ -89,7 +90,7 @@ def fits(lines: list[str]) -> bool:
     if len(full) == 1:
         return all(word[0].isupper() for word in next(iter(names)).split())
     heads = sum(label is not None and _is_heading(label[0]) for label in labels)
-    # A line that has but a name is followed by what is said.
+    # A line with only a name is followed by a line of speech, which has no label.
     alone = sum(label is not None and not label[1] for label in labels)
     if labelled > 1 and labelled + alone + heads >= _SHARE * len(full):
         return True
@@ -103,7 +104,7 @@ def _is_heading(name: str) -> bool:
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    """The one conversation of a file of ``Name: text`` lines, named after the file."""
+    """Yield the single conversation of a file of ``Name: text`` lines, named after the file."""
     lines = [line for line in text.split("\n") if line.strip() and not _NOT_SAID.fullmatch(line)]
     labels = [label_of(line) for line in lines]
     often = Counter(label[0] for label in labels if label is not None)
@@ -120,13 +121,13 @@ def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
         raise FormatError("no line of the form 'Name: text'", path=path)
     yield Conversation(
         stem(path),
-        # What stands above the first name is no running text: a line there is a line.
+        # Lines above the first name aren't running text, so they aren't joined.
         [Turn((" " if speaker is not None else "\n\n").join(said), speaker) for speaker, said in turns if said],
     )
 
 
 def as_they_come(lines: Iterable[str]) -> Iterator[Turn]:
-    """A turn for every line with text, at once: whether it begins with a name shows in the lines so far."""
+    """Yield a turn for each line of text as it arrives; only the lines so far decide whether a label is a speaker."""
     seen: list[str] = []
     names: set[str] = set()
     first = 0
@@ -154,14 +155,14 @@ def as_they_come(lines: Iterable[str]) -> Iterator[Turn]:
 
 
 def _names_speaker(name: str, *, are_turns: bool, opens: bool) -> bool:
-    """Whether a new name before a colon speaks: as others do, or as the first that isn't above a transcript."""
+    """Whether a label not seen before is a speaker, given whether lines are turns or this may be the first turn."""
     words = name.split()
     is_capitalised = all(word[0].isupper() or word.isdecimal() for word in words)
     return not _is_heading(name) and ((are_turns and len(words) == 1) or ((are_turns or opens) and is_capitalised))
 
 
 def _speaks(name: str, often: Counter[str], *, begun: bool) -> bool:
-    """Whether what stands before a colon speaks: not ``Date`` in a heading, nor ``One more thing`` in a turn."""
+    """Whether a label is a speaker, unlike ``Date`` in a header or ``One more thing`` within a turn."""
     if _is_heading(name) and often[name] == 1:
         return False
     words = name.split()

@@ -1,6 +1,7 @@
-"""Conversations as turns: what every format of speech and writing back and forth is read into.
+"""Conversations as turns: the common representation of all transcript, chat, subtitle and e-mail formats.
 
-A conversation becomes a document of sentences with speakers, or messages for a session. Knows no format and no file.
+A conversation becomes a document of sentences with speakers, or messages for a session. Independent of formats and
+files.
 """
 
 from __future__ import annotations
@@ -16,29 +17,29 @@ from incoref.text import split
 from incoref.types import Attributes, Document, Sentence
 
 TURN_GAP = "\n"
-"""What stands between two turns in the document's text."""
+"""Separates turns in the document's text."""
 
 COMPRESSED = (".gz", ".zst")
 
 
 class Stretch(NamedTuple):
-    """A part of a turn whose time is known."""
+    """A part of a turn with timestamps."""
 
     at: int
-    """Where it begins in the turn's text."""
+    """Its offset in the turn's text."""
     appears: str
     disappears: str
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says until the next one speaks."""
+    """What one speaker says before somebody else speaks."""
 
     text: str
     speaker: str | None = None
     attributes: Attributes = ()
     stretches: tuple[Stretch, ...] = ()
-    """In order; the first one begins with the text. None: no time is known."""
+    """In order; the first starts at offset 0. Empty if no times are known."""
 
     @property
     def id(self) -> str | None:
@@ -46,7 +47,7 @@ class Turn:
 
     @property
     def time(self) -> str | None:
-        """When it was said, or from when to when."""
+        """When it was said: a timestamp or a range."""
         if self.stretches:
             return f"{self.stretches[0].appears} --> {self.stretches[-1].disappears}"
         return dict(self.attributes).get("time")
@@ -60,18 +61,18 @@ class Conversation(NamedTuple):
 
 
 class Spoken(NamedTuple):
-    """What one subtitle or one segment of a transcription says."""
+    """The speech in a subtitle or in a segment of a transcription."""
 
     text: str
     speaker: str | None
-    """None: whoever spoke before."""
+    """None means the previous speaker."""
     appears: str
     disappears: str
     starts_turn: bool = False
 
 
 def stem(path: Path | str) -> str:
-    """What a file's document is called: its name without how it ends."""
+    """The name of a file's document: the file name without suffixes of compression and format."""
     name = Path(path).name
     for ending in COMPRESSED:
         name = name.removesuffix(ending)
@@ -79,7 +80,7 @@ def stem(path: Path | str) -> str:
 
 
 def from_turns(id: str, turns: Iterable[Turn]) -> Document:
-    """A document of turns, a line break apart."""
+    """Build a document from turns, separated by line breaks."""
     sentences: list[Sentence] = []
     texts = []
     at = 0
@@ -101,7 +102,7 @@ def _of_turn(sentence: Sentence, turn: Turn, start: int) -> Sentence:
 
 
 def turns_of(document: Document) -> Iterator[Turn]:
-    """The turns of a document: what one speaker says in consecutive sentences."""
+    """Yield the turns of a document: consecutive sentences of one speaker."""
     for speaker, group in groupby(document.sentences, key=lambda sentence: sentence.speaker):
         sentences = list(group)
         yield Turn(document.text[sentences[0].start : sentences[-1].end], speaker)
@@ -113,7 +114,7 @@ def documents(conversations: Iterable[Conversation]) -> Iterator[Document]:
 
 
 def joined(pieces: Iterable[Spoken]) -> Iterator[Turn]:
-    """Turns of timed pieces: those of one speaker run on, so that a sentence may go through several."""
+    """Join consecutive timed pieces of one speaker into turns, so that a sentence may span several pieces."""
     speaker: str | None = None
     texts: list[str] = []
     stretches: list[Stretch] = []
@@ -132,7 +133,7 @@ def joined(pieces: Iterable[Spoken]) -> Iterator[Turn]:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as subtitles write them: ``00:01:02.500``."""
+    """Format seconds as in subtitles: ``00:01:02.500``."""
     milliseconds = round(1000 * seconds)
     minutes, milliseconds = divmod(max(0, milliseconds), 60_000)
     return f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"

@@ -1,7 +1,7 @@
-"""Documents without their gold annotation, as a system gets them: text, words and speakers stay.
+"""Strips documents of gold annotation to get a system's input: text, words and speakers stay.
 
-Entities go, and so does what a format keeps of anaphora in attributes: markables that don't refer, bridging,
-discourse deixis, split antecedents. Copied into a system's answer, they would pass for its own.
+Entities are removed, and so are anaphora annotations that formats keep as attributes: non-referring markables,
+bridging, discourse deixis and split antecedents. Otherwise they would end up in the system's output as if predicted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OF_DOCUMENTS = frozenset({NON_REFERRING})
 
 
 def without_annotation(document: Document) -> Document:
-    """The document without entities and other gold annotation of anaphora."""
+    """Return the document without entities and other gold annotation of anaphora."""
     attributes = _without(document.attributes, _OF_DOCUMENTS)
     sentences = tuple(map(_plain_sentence, document.sentences))
     return replace(document, sentences=sentences, entities=(), attributes=attributes)

@@ -1,8 +1,7 @@
-"""Chats exported from WhatsApp, on Android and on iOS. Reading only.
+"""Chats exported from WhatsApp on Android and iOS. Reading only.
 
-The language of the phone decides how dates look and how WhatsApp's own words read. A message may have several lines.
-What WhatsApp itself tells (who joined, who changed the subject), and what stands for pictures, calls and deleted
-messages, is not speech.
+Date formats and system messages depend on the phone's language. A message may have several lines. System messages
+(joins, subject changes) and placeholders for images, calls and deleted messages are not speech.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from incoref.corpora._json import spoken
 from incoref.corpora.turns import Conversation, Turn, stem
 
 _MARKS = "\u200e\u200f\u202a\u202c\ufeff"
-"""Marks of the direction of writing, which stand before what WhatsApp itself writes."""
+"""Direction marks, which WhatsApp puts before its own text."""
 
 _OWN = "\u200e"
-"""Begins a message that nobody wrote, on iOS."""
+"""Begins text written by WhatsApp instead of a user, on iOS."""
 
 _ISOLATED = re.compile("[\u2068\u2069]")
-"""Marks around names that are mentioned."""
+"""Marks around mentioned names."""
 
 _DATE = r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?"
 _SHORT_CLOCK = r"\d{1,2}[:.]\d{2}"
@@ -54,11 +53,11 @@ _FILE = (
 )
 _ATTACHED = re.compile(rf"^[{_MARKS}]*(?:<attached: [^\n]*>|{_FILE})(?:\n|$)", re.IGNORECASE)
 _ADDED = re.compile(rf"(?:\s{{0,2}}{_OWN}(?:<[^<>\n]*>|[^{_OWN}\n.!?]{{1,60}})|\s{{0,2}}<\w+(?: \w+){{1,5}}\.?>)+$")
-"""What WhatsApp adds at the end of a message: a picture, that it was edited."""
+"""Placeholders that WhatsApp appends to a message: for an image, or to say that it was edited."""
 
 
 def fits(text: str) -> bool:
-    """Whether a text is a chat: its first line is a message or something that WhatsApp tells, and so are others."""
+    """Whether a text is a chat: its first line has a timestamp, and at least one of the first lines is a message."""
     heads = [_HEAD.fullmatch(line) for line in text.split("\n", 40)[:40] if line.strip()]
     if not heads or heads[0] is None:
         return False
@@ -66,12 +65,12 @@ def fits(text: str) -> bool:
 
 
 def begins(line: str) -> bool:
-    """Whether a line is the first one of a chat."""
+    """Whether a line can be the first line of a chat."""
     return _HEAD.fullmatch(line.rstrip("\r\n")) is not None
 
 
 def conversations(text: str, path: Path | str) -> Iterator[Conversation]:
-    """The one conversation of a file, named after it."""
+    """Yield the single conversation of a file, named after the file."""
     yield from spoken([(stem(path), _turns(text))], path)
 
 
@@ -87,7 +86,7 @@ def _turns(text: str) -> Iterator[Turn]:
 
 
 def _messages(text: str) -> Iterator[tuple[str, str]]:
-    """When each message was sent, and its lines."""
+    """Yield the time and the lines of each message."""
     time, lines = "", list[str]()
     for line in text.split("\n"):
         head = _HEAD.fullmatch(line)

@@ -1,7 +1,7 @@
-"""Transcriptions in JSON by Whisper, WhisperX, faster-whisper, whisper.cpp and their kin. Reading only.
+"""JSON transcriptions from Whisper, WhisperX, faster-whisper, whisper.cpp and similar tools. Reading only.
 
-Text comes from the segments and from nothing else: the whole text and the words that such files have say it again.
-Where words have speakers of their own, a segment is cut where the speaker changes.
+Text comes from the segments; the full text and the word lists in such files only repeat it. If words have their own
+speakers, a segment is split where the speaker changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KEYS = ("segments", "chunks", "transcription")
 
 
 def fits(value: Any) -> bool:
-    """Whether JSON is a transcription, or a segment of one."""
+    """Whether a JSON value is a transcription or a segment of one."""
     if isinstance(value, dict) and isinstance(value.get("text"), str) and isinstance(value.get("segments"), list):
         return True
     listed = items(value, *_KEYS)[:20]
@@ -43,7 +43,7 @@ def _pieces(segments: list[Object], path: Path | str) -> Iterator[Spoken]:
 
 
 def _by_speaker(segment: Object, path: Path | str) -> Iterator[tuple[str | None, str]]:
-    """What a segment says: in one piece unless several people speak in it."""
+    """Split a segment by speaker; usually it has only one."""
     speaker = _speaker(segment)
     listed = segment.get("words")
     words = [word for word in listed if isinstance(word, dict)] if isinstance(listed, list) else []
@@ -55,12 +55,12 @@ def _by_speaker(segment: Object, path: Path | str) -> Iterator[tuple[str | None,
     last = speaker
     named = []
     for word in words:
-        # A word that could not be placed belongs to whoever spoke before it.
+        # A word without a speaker goes to the previous one.
         last = _speaker(word) or last
         named.append((last, string(word, "word", path) or string(word, "text", path)))
     for name, group in groupby(named, key=lambda pair: pair[0]):
         pieces = [word for _, word in group]
-        # Whisper's words bring the space before them, WhisperX's don't.
+        # Whisper's words include the space before them, WhisperX's don't.
         yield name, ("" if any(word.startswith(" ") for word in pieces) else " ").join(pieces)
 
 
@@ -72,7 +72,7 @@ def _speaker(data: Object) -> str | None:
 
 
 def _times(segment: Object) -> tuple[str, str] | None:
-    """From when to when a segment is spoken: in seconds, or as whisper.cpp writes it."""
+    """Start and end of a segment, from seconds or from whisper.cpp's timestamps."""
     stamps = segment.get("timestamps")
     if isinstance(stamps, dict) and isinstance(stamps.get("from"), str) and isinstance(stamps.get("to"), str):
         return stamps["from"], stamps["to"]
@@ -80,7 +80,7 @@ def _times(segment: Object) -> tuple[str, str] | None:
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         return None
     start, end = pair
-    # The last chunk of a recording that was cut off has no end.
+    # The last chunk of a truncated recording has no end.
     end = start if end is None else end
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in (start, end)):
         return None
