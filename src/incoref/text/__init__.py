@@ -1,4 +1,4 @@
-"""Raw text, whole or in any pieces, to sentences and words with exact character offsets."""
+"""Splits raw text, whole or in arbitrary pieces, into sentences and words with exact character offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["FORCED", "Pending", "RuleSplitter", "Splitter", "split"]
 
 
 def split(text: str, offset: int = 0, splitter: Splitter | None = None) -> list[Sentence]:
-    """The sentences of a whole text that starts at ``offset`` of a larger one."""
+    """Split a complete text into sentences; ``offset`` is its position in a larger text."""
     splitter = splitter or RuleSplitter()
     sentences, pending = splitter.feed(Pending(offset=offset), text)
     return sentences + splitter.flush(pending)[0]

@@ -1,8 +1,8 @@
-"""Whether a sentence ends between two stretches of text, or whether more must be read to tell.
+"""Decides whether a sentence ends in a gap between two stretches of text, or whether more text is needed.
 
-A judgement looks at the stretch before a gap, at the gap, and at no more of what follows than it needs; it says
-WAIT rather than guess while the text may still go on in a way that matters. It knows nothing of what came before
-the sentence but how far into its line the text starts, and nothing of words.
+A decision depends on the stretch before the gap, the gap, and no more of the following text than necessary. It is
+WAIT instead of a guess as long as text yet to arrive could change it. Of what precedes the sentence, only its column
+is known. Knows nothing about words.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Verdict(Enum):
 
 
 NARROWEST_PAGE, LONGEST_WRAPPED = 64, 120
-"""A line is taken for wrapped if it is no longer than this and the next word would not fit on a page so narrow."""
+"""A line counts as wrapped if it isn't longer than the second, and the next word would make it exceed the first."""
 
 SHORTEST_UNFINISHED = 30
 """A shorter line is a heading even if it ends like "Getting in"."""
 
 LONGEST_GAP = 1000
-"""More blanks than these are taken for the end of a paragraph."""
+"""More blanks than this end a paragraph."""
 
 LONGEST_ABBREVIATION = 6
-"""Of a longer word before a small letter the full stop is taken for a slip."""
+"""Before a lower-case letter, the full stop after a longer word is taken for a typo."""
 
 _USUAL_LINE = 256
 _LOOK_BACK = _LOOK_AHEAD = 80
@@ -79,7 +79,7 @@ _LINE_BREAK = re.compile(rf"\r\n?|[{LINE_BREAKS}]")
 
 
 class Gap(NamedTuple):
-    """What a judgement is about: blanks in a text to whose end more may be added."""
+    """A run of blanks in a text that may still grow, with its context."""
 
     text: str
     sentence: int
@@ -89,16 +89,16 @@ class Gap(NamedTuple):
     start: int
     end: int
     column: int
-    """How many characters stand before the sentence on its line, indentation not counted."""
+    """Number of characters before the sentence on its line, not counting indentation."""
     final: bool
-    """Whether nothing will be added to the text."""
+    """Whether the text is complete."""
 
     @property
     def breaks_line(self) -> bool:
         return _LINE_BREAK.search(self.text, self.start, self.end) is not None
 
     def matched(self, pattern: re.Pattern[str], at: int) -> str:
-        """What the pattern matches there, if nothing that arrives later can change it."""
+        """Return what the pattern matches at a position; raise ``_Unread`` if later text could change the match."""
         match = pattern.match(self.text, at)
         assert match is not None
         if match.end() == len(self.text) and not self.final:
@@ -107,16 +107,16 @@ class Gap(NamedTuple):
 
 
 class _Unread(Exception):
-    """A judgement needs characters that have not arrived."""
+    """A decision needs characters that haven't arrived yet."""
 
 
 def ends_paragraph(blanks: str) -> bool:
-    """Whether there is a blank line or a paragraph separator among blanks, or very many of them."""
+    """Whether blanks contain a blank line or a paragraph separator, or are very many."""
     return len(blanks) > LONGEST_GAP or "\u2029" in blanks or len(_LINE_BREAK.findall(blanks)) > 1
 
 
 def column_at(text: str, start: int, at: int, column: int) -> int:
-    """How many characters stand before a place on its line, without indentation; ``column`` do at ``start``."""
+    """The number of characters before ``at`` on its line, without indentation; ``column`` is that of ``start``."""
     lines = f"{text[max(start, at - _USUAL_LINE) : at]}|".splitlines()
     if len(lines) == 1 and at - start > _USUAL_LINE:
         lines = f"{text[start:at]}|".splitlines()
@@ -156,7 +156,7 @@ def _indentation(line: str) -> str:
 
 
 def _undecorated(gap: Gap) -> str:
-    """The last stretch before the gap that is more than a footnote's number, a smile or a bracket closed."""
+    """The last stretch before the gap, ignoring footnote marks, emoji, emoticons and closing brackets."""
     before = gap.text[max(gap.sentence, gap.start - _LOOK_BACK) : gap.start]
     if decorated := _DECORATED.search(before):
         before = before[: decorated.start()]
@@ -211,19 +211,19 @@ def _after_full_stop(gap: Gap, base: str, head: int, *, closed: bool) -> Verdict
 
 
 def _head(gap: Gap) -> int:
-    """Where the first character after the gap is that is no quote, bracket or dash."""
+    """The position of the first character after the gap that isn't a quote, bracket or dash."""
     openers = gap.matched(_OPENERS, gap.end)
     at = gap.end + len(openers)
     return at + len(gap.matched(_SOME_BLANKS, at)) if openers in _DASHES else at
 
 
 def _is_lower_case(gap: Gap) -> bool:
-    """Whether the writer starts sentences with small letters."""
+    """Whether the sentence starts with a lower-case letter, so that the next one may, too."""
     return gap.text[gap.sentence].islower()
 
 
 def _is_numbering(gap: Gap, base: str) -> bool:
-    """Whether the stretch numbers the item or heading that follows on its line."""
+    """Whether the stretch is the number of an item or heading on the same line."""
     return (
         gap.stretch == gap.sentence
         and _NUMBERING.fullmatch(base) is not None
@@ -247,7 +247,7 @@ def _is_attribution(gap: Gap) -> bool:
 
 
 def _breaks_off(gap: Gap) -> bool:
-    """Whether a dash stands where a speaker starts again: "that's what — The reason is"."""
+    """Whether a speaker breaks off at a dash and starts again: "that's what — The reason is"."""
     if gap.text[gap.stretch : gap.start] not in _DASHES[:3] or gap.stretch == gap.sentence:
         return False
     if not gap.text[gap.end].isupper():
@@ -256,7 +256,7 @@ def _breaks_off(gap: Gap) -> bool:
 
 
 def _is_caption(gap: Gap) -> bool:
-    """Whether the sentence is no more than "Figure 1.2" before its caption."""
+    """Whether the sentence is just a label such as "Figure 1.2" before its caption."""
     words = gap.text[gap.sentence : min(gap.start, gap.sentence + 24)].split()
     return (
         len(words) == 2
@@ -268,7 +268,7 @@ def _is_caption(gap: Gap) -> bool:
 
 
 def _is_wrapped(gap: Gap) -> bool:
-    """Whether the line break stands for a space: the next word may not have fitted on the line."""
+    """Whether the line break stands for a space: the next word might not have fitted on the line."""
     length = column_at(gap.text, gap.sentence, gap.start, gap.column)
     return length <= LONGEST_WRAPPED and length + 1 + len(gap.matched(_STRETCH, gap.end)) > NARROWEST_PAGE
 
@@ -278,7 +278,7 @@ def _ends_short_line(gap: Gap) -> bool:
 
 
 def _after_line(gap: Gap) -> Verdict:
-    """After a line without a full stop: was it wrapped, or is it a heading, an item, an utterance?"""
+    """Decide at the end of a line without a full stop: it may be wrapped, or a heading, list item or utterance."""
     last, following = gap.text[gap.stretch : gap.start], gap.matched(_STRETCH, gap.end)
     numbered = _NUMBERED.fullmatch(following) is not None
     if _BULLET.fullmatch(following) or (numbered and _NUMBERED.match(gap.text, gap.sentence)):

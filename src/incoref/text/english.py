@@ -1,4 +1,4 @@
-"""English word lists and the rules of thumb built on them: pronouns, titles, gendered words, head words."""
+"""English word lists and heuristics based on them: pronouns, titles, gendered words, head words."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ COUNTERPARTS: dict[str, str] = {
     )
     for one, other in (pair.split(), pair.split()[::-1])
 } | {"lady": "lord", "miss": "mr", "ms": "mr", "ms.": "mr.", "him": "her", "hers": "his"}
-"""Gendered words and what the other gender is called; "his" and "her" depend on what follows."""
+"""Gendered words and their counterparts; those of "his" and "her" depend on what follows."""
 TITLES = frozenset(GENDER_OF_WORD) | frozenset(
     "dr dr. doctor prof prof. professor rev rev. reverend st st. saint capt capt. captain col col. colonel gen gen. "
     "general lieut. lieutenant sergeant sgt. corporal major count master judge president senator sen. rep. gov. "
     "governor bishop pope cousin".split()
 )
-"""Words that precede names; on their own they are not a name."""
+"""Words that precede names but aren't names by themselves."""
 
 
 def head_of(words: Sequence[str]) -> int:
-    """Index of the head word, by a rule of thumb: the last word before a preposition, clause or comma."""
+    """Return the index of the head word by a heuristic: the last word before a preposition, clause or comma."""
     for place, word in enumerate(words):
         if place and word in _HEAD_ENDS:
             return place - 1
@@ -119,5 +119,5 @@ def head_of(words: Sequence[str]) -> int:
 
 
 def content_words(lower: Sequence[str]) -> frozenset[str]:
-    """The lower-case words that are neither determiners nor function words."""
+    """Return the words, given in lower case, that are neither determiners nor function words."""
     return frozenset(word for word in lower if word not in DETERMINERS and word not in FUNCTION_WORDS)

@@ -1,7 +1,7 @@
-"""Whether a text looks like English at all: counts of letters and of small words that few other languages have.
+"""Detects text that hardly looks like English, by the share of Latin letters and of common English words.
 
-Meant for a warning, not for telling languages apart. Silent on little text: a line of chat may hold no such word.
-Knows no model.
+Meant for a warning, not for identifying languages. Makes no claim about short text: a line of chat may contain no
+common word. Independent of the model.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import re
 from typing import NamedTuple
 
 FEWEST_WORDS = 12
-"""Of fewer words, only the script is looked at."""
+"""Texts with fewer words are only judged by their script."""
 FEWEST_LETTERS = 4
 _LEAST_SHARE = 1 / 20
-"""Of small words. English text has three to nine times as many; texts in other languages of the Latin script none."""
+"""Minimum share of common words. English has three to nine times as many, other languages in Latin script none."""
 
 FEWEST_WORDS_SO_FAR = 30
 _MANY, _LEAST_SHARE_SO_FAR = 60, 1 / 40
-"""At some sentence, three of 207 texts of GUM (train, dev) are taken for another language: they begin with lists."""
+"""With these thresholds, 3 of 207 texts in GUM (train, dev) are flagged at some sentence: they begin with lists."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CLITICS = ("n't", "'ve", "'ll", "'re", "'m", "'s", "'d")
@@ -30,19 +30,19 @@ _SMALL_WORDS = frozenset(
     very want were what when where which while who whose why with would yeah yes you your yours
     """.split()
 )
-"""Left out: what other languages write too, such as "in", "was", "he", "so", "will", "for"."""
+"""Excludes words that other languages spell the same way, such as "in", "was", "he", "so", "will", "for"."""
 
 
 class Evidence(NamedTuple):
-    """What some text shows; that of several texts is added up."""
+    """Counts over a text, or accumulated over several."""
 
     letters: int = 0
     latin: int = 0
-    """Letters of the Latin script."""
+    """Letters in Latin script."""
     words: int = 0
-    """Words of it."""
+    """Words with letters in Latin script."""
     small: int = 0
-    """Small words of English."""
+    """Common English words."""
 
     def with_text(self, text: str) -> Evidence:
         letters, latin, words, small = self
@@ -58,12 +58,12 @@ class Evidence(NamedTuple):
 
     @property
     def hardly_english(self) -> bool:
-        """Of a whole text."""
+        """Whether a complete text hardly looks like English."""
         return self._hardly_latin or (self.words >= FEWEST_WORDS and self.small < _LEAST_SHARE * self.words)
 
     @property
     def hardly_english_so_far(self) -> bool:
-        """Of a text that goes on, asked again and again: the title and the names it may begin with prove nothing."""
+        """Whether an arriving text hardly looks like English; needs more evidence, as it may begin with names."""
         none = self.words >= FEWEST_WORDS_SO_FAR and not self.small
         return self._hardly_latin or none or (self.words >= _MANY and self.small < _LEAST_SHARE_SO_FAR * self.words)
 

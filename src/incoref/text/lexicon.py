@@ -1,6 +1,6 @@
-"""The English words that the rules know by name: abbreviations, clitics, prefixes, sentence openers.
+"""English word lists for the splitting rules: abbreviations, affixes, sentence openers and others.
 
-In lower case wherever the rules ask without regard to case. Knows no rules.
+In lower case where the rules ignore case. Contains no rules.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ TITLES = _words("""
     adm assoc asst atty capt cmdr col cpl det dr fr gen gov hon insp lt maj messrs mgr mlle mme mr mrs ms mx pres prof
     rep rev revd sen sgt sr sra st ste supt
 """)
-"""Before a name, with a capital: a full stop after them never ends a sentence."""
+"""Titles before names; when capitalised, a full stop after them never ends a sentence."""
 
 INNER = _words("approx ca cf e.g eg esp i.e ie incl resp viz vs")
-"""Something always follows."""
+"""Abbreviations that never end a sentence."""
 
 REFERENCES = _words("""
     app art c ch chap div ed eds eq eqs ex fig figs no nos nr op p para pg pp ref refs sec sect tab ver vol vols
 """)
-"""Abbreviations before a number; before anything else mostly words of their own."""
+"""Abbreviations if a number follows; otherwise mostly ordinary words."""
 
 ENDINGS = _words("""
     al assn bros co corp dept esq est etc govt inc intl jr llc ltd plc univ
@@ -33,7 +33,7 @@ ENDINGS = _words("""
     hr hrs lb lbs min mins oz qt sec secs tbsp tsp yr yrs
     b.sc d.phil ed.d m.sc ph.d ph.ds
 """)
-"""May end a sentence: what follows decides."""
+"""Abbreviations that may end a sentence, depending on what follows."""
 
 ALWAYS_ABBREVIATED = _words("""
     Capt Cmdr Col Cpl DR Dr Esq Gen Gov Jr Lt MR MRS Messrs Mlle Mme Mr Mrs Ms Mx Prof Rep Rev Revd Sen Sgt Sr St
@@ -41,7 +41,7 @@ ALWAYS_ABBREVIATED = _words("""
     Aug Dec Feb Jan Nov Oct Sept Thurs Tues Wed
     al approx cf etc e.g i.e viz vs B.Sc D.Phil Ed.D M.Sc Ph.D Ph.Ds
 """)
-"""Written as here, they keep their full stop wherever they stand."""
+"""Abbreviations that, spelled exactly like this, always keep their full stop."""
 
 OPENINGS = _words("""
     a according after all also although an and another are as at because before both but by can could did do does
@@ -50,10 +50,10 @@ OPENINGS = _words("""
     should since so some such that the their then there therefore these they this those though thus to today until was
     we were what when where which while who whose why will with would yes yet you your
 """)
-"""Words that are seldom capitalised but at the start of a sentence."""
+"""Words that are rarely capitalised except at the start of a sentence."""
 
 RESTARTS = OPENINGS - {"i"} | _words("first hey like oh ok okay see wait well yeah")
-"""With a capital after a dash, they start a sentence that replaces the one broken off."""
+"""Words that, when capitalised after a dash, start a new sentence in place of the one broken off."""
 
 SPEECH = _words("""
     add added adds answer answered answers ask asked asks began call called continued cried cries demanded ejaculated
@@ -61,7 +61,7 @@ SPEECH = _words("""
     replied replies responded returned said say says screamed shouted sighed snapped started thought told whispered
     wondered yelled
 """)
-"""Verbs that, after a quotation's closing mark, show that the sentence goes on."""
+"""Verbs that, after a closing quotation mark, show that the sentence continues."""
 
 CONNECTING = _words("""
     a about against an and are as at be because been between but by can could during for from had has have
@@ -69,7 +69,7 @@ CONNECTING = _words("""
     their these this those through to under upon was were when where which while who whom whose will with
     within without would
 """)
-"""Words after which a line of some length is not complete."""
+"""Words after which a line of some length is incomplete."""
 
 CAPTIONS = _words("Chart Diagram Exhibit Fig. Figure Table")
 
@@ -78,10 +78,10 @@ PREFIXES = _words("""
     pseudo re semi socio sub super trans ultra un hm mm oh uh
 """)
 SUFFIXES = _words("e eee esque ho hoo huh ish ness oh wise")
-"""What the hyphen doesn't come apart from, as in GUM."""
+"""Affixes that aren't split off at a hyphen, as in GUM."""
 
 FUSED = {"cannot": 3, "gimme": 3, "gonna": 3, "gotta": 3, "lemme": 3, "lotta": 3, "wanna": 3}
-"""Two words written as one: where the second starts."""
+"""Two words written as one, with the offset of the second."""
 
 UNITS = _words("am cm ft gb ghz hrs hz kb kg khz km kph lbs mb mg mhz ml mm mph pm tb")
-"""Come apart from the number that they are written together with."""
+"""Units that are split from the number they are attached to."""

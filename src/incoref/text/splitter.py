@@ -1,8 +1,8 @@
-"""Running text, in any pieces, to sentences of words with exact character offsets.
+"""Splits running text, in arbitrary pieces, into sentences of words with exact character offsets.
 
-A splitter holds no text: what has been read and not yet given out as sentences is a value, ``Pending``, that goes
-in and comes out. Any way of cutting a text into pieces gives the same sentences, and each of them comes out at the
-same character. Knows no speakers, no files and no models.
+A splitter is stateless: text that hasn't been returned as sentences yet is a value, ``Pending``, which is passed in
+and returned. However a text is cut into pieces, the sentences are the same, and each is returned at the same
+character. Independent of speakers, files and models.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from incoref.text.words import cut
 from incoref.types import Attributes, Sentence, Token
 
 FORCED: Attributes = (("split", "length"),)
-"""Attributes of a sentence that was ended only because it grew too long."""
+"""Attributes of a sentence that was cut off only because it was too long."""
 
 LONGEST_STRETCH = 400
-"""Characters without a blank that are read as one; what is longer comes apart."""
+"""Maximum length of a stretch without blanks; longer ones are cut."""
 
 _STRETCH = re.compile(
     rf"((?:[^{BLANK}{FULL_WIDTH_STOPS}]{{1,{LONGEST_STRETCH}}}+|(?=[{FULL_WIDTH_STOPS}]))"
@@ -33,7 +33,7 @@ _CLAUSE_ENDS = frozenset(",;:—–-")
 
 
 class Progress(NamedTuple):
-    """How far a pending text has been read. Found again from the text alone; kept only to save time."""
+    """How far a pending text has been read. Can be recomputed from the text; kept only to save time."""
 
     position: int
     tokens: tuple[Token, ...]
@@ -44,13 +44,13 @@ _NOTHING_READ = Progress(0, ())
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Text whose sentence has not ended yet. It starts with no blank."""
+    """Text whose sentence hasn't ended yet. It doesn't start with a blank."""
 
     text: str = ""
     offset: int = 0
-    """Where the text starts in the whole."""
+    """Offset of this text in the whole text."""
     column: int = 0
-    """How many characters stand before the text on its line, without the line's indentation."""
+    """Number of characters before the text on its line, not counting indentation."""
     progress: Progress = field(default=_NOTHING_READ, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -62,31 +62,31 @@ class Pending:
 
 
 class Splitter(Protocol):
-    """Makes sentences of text that arrives in pieces."""
+    """Splits text that arrives in pieces into sentences."""
 
     def feed(self, pending: Pending, piece: str) -> tuple[list[Sentence], Pending]:
-        """The sentences that the piece proves to have ended, and what is pending after it."""
+        """Return the sentences that are now certain to have ended, and the text still pending."""
         ...
 
     def flush(self, pending: Pending) -> tuple[list[Sentence], Pending]:
-        """The sentences in what is pending, given that nothing follows. After them nothing is."""
+        """Return the sentences in the pending text, given that nothing follows, and an empty ``Pending``."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSplitter:
-    """Splits English, and what is like it, by rules alone."""
+    """Splits English and similar text by rules alone."""
 
     max_tokens: int = 200
     max_characters: int = 5000
-    """A sentence that outgrows either is ended, at a comma or the like if there is one in its second half."""
+    """A sentence that exceeds either limit is cut, at a comma or similar if there is one in its second half."""
 
     def feed(self, pending: Pending, piece: str) -> tuple[list[Sentence], Pending]:
-        """The sentences that the piece proves to have ended, and what is pending after it."""
+        """Return the sentences that are now certain to have ended, and the text still pending."""
         return self._read(pending, piece, final=False)
 
     def flush(self, pending: Pending) -> tuple[list[Sentence], Pending]:
-        """The sentences in what is pending, given that nothing follows; the next text starts a new line."""
+        """Return the sentences in the pending text, given that nothing follows; the next text starts a new line."""
         sentences, _ = self._read(pending, "", final=True)
         return sentences, Pending(offset=pending.offset + len(pending.text))
 
@@ -127,7 +127,7 @@ class RuleSplitter:
 
 
 def longest_part(tokens: Sequence[Token], max_tokens: int, max_characters: int) -> int:
-    """How many tokens of a sentence may stay together: all, or those to the end of a clause, or all that fit."""
+    """The number of tokens to keep together: all if they fit, else up to the end of a clause, else as many as fit."""
     if len(tokens) <= max_tokens and tokens[-1].end - tokens[0].start <= max_characters:
         return len(tokens)
     limit = tokens[0].start + max_characters

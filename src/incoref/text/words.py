@@ -1,9 +1,9 @@
-"""A stretch of text without blanks to words, in the manner of the Penn Treebank as GUM applies it.
+"""Tokenises a stretch of text without blanks, following the Penn Treebank conventions as applied in GUM.
 
-Clitics ("do" "n't", "Anna" "'s"), brackets, quotes, currency signs and most hyphens come apart; numbers, web and
-mail addresses, abbreviations with their full stop, ellipses, emoji and words with an inner apostrophe stay whole.
-Works on one stretch at a time, in time linear in its length. Knows nothing of sentences: whether the full stop at
-the very end belongs to an abbreviation that only context can tell ("J.", "No.") is for the caller to say.
+Clitics ("do" "n't", "Anna" "'s"), brackets, quotes, currency signs and most hyphens are split off; numbers, web and
+e-mail addresses, abbreviations with their full stop, ellipses, emoji and words with an inner apostrophe stay whole.
+Works on one stretch at a time, in linear time. Knows nothing about sentences: the caller decides whether a final full
+stop belongs to an abbreviation that only context reveals ("J.", "No.").
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from incoref.text.characters import BLANK, EMOJI, FLAG_LETTERS, IDEOGRAPHS, JOIN
 from incoref.text.lexicon import ALWAYS_ABBREVIATED, FUSED, PREFIXES, SUFFIXES, UNITS
 
 Cut = tuple[int, int]
-"""Where a word starts and ends in its stretch."""
+"""Start and end of a word in its stretch."""
 
 CACHED_LENGTH = 24
-"""Longer stretches are seldom met twice."""
+"""Maximum length of cached stretches; longer ones rarely repeat."""
 
 
 def _any_of(words: frozenset[str]) -> str:
@@ -33,8 +33,8 @@ _END = r"(?!\w)"
 _ATTACHED = rf"[{JOINERS}{MARKS}{SKIN_TONES}]*+"
 _ADDRESS_END = r"(?<![.,;:!?'’)\]}…*>])"
 
-# An alternative that ends in the empty group "word" is a word that may come apart further; all others are whole.
-# Single characters alone are repeated possessively: Python 3.11.2, which Debian 12 has, gets groups wrong.
+# An alternative that ends in the empty group "word" matches a word that may be split further; all others stay whole.
+# Possessive quantifiers only apply to single characters: Python 3.11.2 (Debian 12) mishandles possessive groups.
 _TOKEN = re.compile(
     rf"""
     [{IDEOGRAPHS}][{JOINERS}{MARKS}]*+
@@ -74,7 +74,7 @@ _HYPHEN = re.compile("-")
 
 
 def cut(stretch: str) -> tuple[Cut, ...]:
-    """The words of a stretch without blanks, in order; invisible characters alone give none."""
+    """Return the words of a stretch without blanks, in order; invisible characters alone yield none."""
     return _cut_and_keep(stretch) if len(stretch) <= CACHED_LENGTH else tuple(_cut(stretch))
 
 
@@ -92,7 +92,7 @@ def _cut(stretch: str) -> Iterator[Cut]:
 
 
 def _parts(stretch: str, start: int, end: int) -> Iterator[Cut]:
-    """A word to its parts around hyphens, each without its clitic."""
+    """Split a word at hyphens, and clitics off each part."""
     part = start
     for hyphen in _HYPHEN.finditer(stretch, start, end):
         left, right = stretch[part : hyphen.start()], stretch[hyphen.end() : end]
