@@ -1,6 +1,6 @@
-"""What people and programs get to see: documents and updates as JSON, as a page, in the formats of ``resolve``.
+"""Output for people and programs: documents and updates as JSON, as an HTML page, and in the formats of ``resolve``.
 
-Names come from modules that are loaded when they are first asked for, so that the command-line tool starts quickly.
+Submodules are imported lazily, so that the command-line tool starts quickly.
 """
 
 from __future__ import annotations

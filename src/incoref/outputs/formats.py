@@ -1,4 +1,4 @@
-"""The formats in which ``incoref resolve`` gives documents: which there are, and how files of them are named."""
+"""The output formats of ``incoref resolve`` and the suffixes of their files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SUFFIXES = {
     OutputFormat.HTML: ".html",
     OutputFormat.RESOLVED: ".txt",
 }
-"""How the names of such files end. brat, which is not here, makes two files of a document."""
+"""File name suffixes. brat isn't included because it writes two files per document."""
 
 MANY_IN_ONE = frozenset({OutputFormat.JSONL, OutputFormat.CONLL, OutputFormat.CONLLU, OutputFormat.CONLLUA})
-"""Formats in which one file has room for several documents."""
+"""Formats whose files can contain several documents."""
 
 
 def format_of(name: str) -> OutputFormat | None:
-    """The format that a file's name promises."""
+    """The format implied by a file's suffix, if any."""
     return next((format for format, suffix in SUFFIXES.items() if name.lower().endswith(suffix)), None)

@@ -1,7 +1,7 @@
-"""The JSON of ``incoref resolve`` and ``incoref stream``: what has these layouts gets them here.
+"""The JSON of ``incoref resolve`` and ``incoref stream``, shared by everything that outputs these layouts.
 
-``docs/outputs.md`` and the JSON Schemas beside this module describe them. Unlike ``to_json`` of a document, which
-loses nothing and reads back, this is what someone needs who wants to know who is who. Knows no files and no terminal.
+``docs/outputs.md`` and the JSON Schemas in ``schemas`` describe them. ``to_json`` of a document is lossless and can
+be read back; this layout only has what users of the result need. Independent of files and the terminal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def document_json(document: Document, *, with_id: bool = False) -> dict[str, Any]:
-    """A document as ``incoref resolve`` prints it; ``with_id`` where it stands among others."""
+    """A document as printed by ``incoref resolve``; ``with_id`` if it is one of several."""
     return {
         **({"id": document.id} if with_id else {}),
         "text": document.text,
@@ -27,13 +27,13 @@ def document_json(document: Document, *, with_id: bool = False) -> dict[str, Any
 
 
 def _sentence_json(sentence: Sentence) -> dict[str, Any]:
-    """``id`` and ``time`` only where they are known."""
+    """A sentence; ``id`` and ``time`` only if they are known."""
     given = {name: value for name, value in sentence.attributes if name in ("id", "time")}
     return {"start": sentence.start, "end": sentence.end, "speaker": sentence.speaker, **given}
 
 
 def entity_json(entity: Entity) -> dict[str, Any]:
-    """An entity as ``incoref resolve`` prints it; ``speaker`` only if it is known whose "I" it is."""
+    """An entity as printed by ``incoref resolve``; ``speaker`` only if the entity is known to be a speaker."""
     return {
         "id": entity.id,
         "name": entity.name,
@@ -56,11 +56,11 @@ def _mention_json(mention: Mention) -> dict[str, Any]:
 
 
 def update_json(update: Update) -> dict[str, Any]:
-    """An update as ``incoref stream`` prints it."""
+    """An update as printed by ``incoref stream``."""
     return update.to_json()
 
 
 def json_line(value: Any) -> str:
-    """JSON in one line, without the line break; UTF-8 can encode it whatever is in it."""
+    """Format a value as JSON on one line, without a line break; unpaired surrogates are escaped for UTF-8."""
     written = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return _HALF_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", written)

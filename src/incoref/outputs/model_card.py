@@ -1,4 +1,4 @@
-"""Sections of a model card, in Markdown: each begins with its heading and ends where the next one begins."""
+"""Sections of a Markdown model card: each extends from its heading to the next one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from incoref.errors import IncorefError
 
 
 def table_lines(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table's lines."""
+    """The lines of a Markdown table."""
     lines = [f"| {' | '.join(heading)} |", "|---" * len(heading) + "|"]
     return lines + [f"| {' | '.join(cells)} |" for cells in rows]
 
 
 def put_into_card(card: Path, section: str) -> None:
-    """Replace the section of a model card that has the same heading, or append it."""
+    """Replace the section of a model card with the same heading, or append it."""
     heading = section.partition("\n")[0]
     try:
         text = card.read_text(encoding="utf-8")

@@ -1,7 +1,6 @@
-"""Documents, sessions and updates as notebooks show them: in the look of the page, without its program.
+"""Documents, sessions and updates in notebooks: styled like the page, without its script.
 
-What a notebook shows stands among other people's HTML, so the page's style is confined to the piece. Long texts are
-shown in part.
+A notebook embeds the output in its own HTML, so the page's style is scoped to it. Long texts are truncated.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _ASIDE = "aside { position: static; max-height: 30rem; }"
 
 
 def html_of(value: Document | Session | Update) -> str:
-    """What a notebook shows of a value."""
+    """Return the HTML representation of a value for notebooks."""
     if isinstance(value, Update):
         return _piece(_document_of(value), escape(one_line(f"sentence {value.sentence}")), value.warnings)
     if isinstance(value, Session):
@@ -52,7 +51,7 @@ def _piece(document: Document, title: str, warnings: tuple[str, ...] = ()) -> st
 
 @lru_cache(maxsize=1)
 def _style() -> str:
-    """The page's style, for what is inside the piece alone."""
+    """The page's style, scoped to the notebook output."""
     style = (ASSETS / "page.css").read_text(encoding="utf-8")
     for of_page, of_piece in ((":root", "&"), ("\nbody {", "\n& {"), ("#entities", ".entities")):
         style = style.replace(of_page, of_piece)
@@ -64,7 +63,7 @@ def _entity(entity: Entity, number: int) -> str:
 
 
 def _beginning(document: Document) -> Document:
-    """The first sentences, with what is mentioned in them."""
+    """The first sentences of a document and the mentions in them."""
     if len(document.sentences) <= SHOWN_SENTENCES:
         return document
     sentences = document.sentences[:SHOWN_SENTENCES]
@@ -77,7 +76,7 @@ def _beginning(document: Document) -> Document:
 
 
 def _document_of(update: Update) -> Document:
-    """The sentence of an update as a document of its own."""
+    """An update's sentence as a separate document."""
     chains: dict[str, list[Mention]] = defaultdict(list)
     for each in update.mentions:
         placed = replace(each, start=each.start - update.start, end=each.end - update.start, sentence=0)

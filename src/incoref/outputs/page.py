@@ -1,8 +1,8 @@
-"""A document as one HTML page that needs nothing else: no network, no other file.
+"""A document as a self-contained HTML page: no network, no other files.
 
-Every mention has a colour, a kind of line and the number of its entity, so that nothing depends on colours alone. The
-pages' own program is in ``assets``; it lights up chains and replays the document, and without it the page is still
-complete. Any text is shown as text: the page also forbids, by the hash of its own program, every other one.
+Every mention has a colour, a line style and the number of its entity, so nothing depends on colour alone. The script
+in ``assets`` highlights chains and replays the document; without it, the page is still complete. All text is escaped,
+and the page's content security policy only allows its own script, by hash.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from incoref.types import Document, Entity, Mention, Sentence
 ASSETS = Path(__file__).parent / "assets"
 _COLOURS, _LINES = 6, 4
 _HIGHEST = 3
-"""How many lines can be told apart below one another."""
+"""Maximum height of a mention's underline, in lines of nested mentions above it; deeper nesting looks the same."""
 _HINT = "Point at a mention to see its chain."
 
 
 def html_page(document: Document, title: str | None = None) -> str:
-    """The page; its title is the document's id when none is given."""
+    """Return the page of a document; the default title is the document's id."""
     style, script = ((ASSETS / f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
     name = escape(one_line(document.id if title is None else title))
     looks = {entity.id: number for number, entity in enumerate(document.entities)}
@@ -71,7 +71,7 @@ def html_page(document: Document, title: str | None = None) -> str:
 
 
 def policy(style: str, script: str = "") -> str:
-    """What the browser may do with the page: run this script, use this style, and nothing else."""
+    """The page's content security policy: only this script and this style are allowed."""
 
     def digest(content: str) -> str:
         return base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
@@ -93,9 +93,9 @@ def counts(document: Document) -> str:
 
 
 def text_blocks(document: Document, looks: dict[str, int]) -> Iterator[str]:
-    """Lines and turns, mentions marked; ``looks`` numbers the looks of entities by id.
+    """Yield lines and turns with marked mentions; ``looks`` maps entity ids to the numbers of their styles.
 
-    The browser skips those that are out of sight, which keeps long documents quick.
+    The browser skips blocks that are off-screen, which keeps long documents fast.
     """
     block: list[str] = []
     speaker: str | None = None
@@ -130,7 +130,7 @@ def _sentence(
     document: Document, number: int, sentence: Sentence, mentions: list[Mention], looks: dict[str, int]
 ) -> str:
     parts = [f'<span class="s" data-i="{number}">']
-    opened: list[tuple[int, int]] = []  # where in the parts a mention begins, and how many lines are above its own
+    opened: list[tuple[int, int]] = []  # index in parts of each open mention, and number of lines above its own
     for piece in cut(document.text, sentence.start, sentence.end, mentions):
         if isinstance(piece, str):
             parts.append(_text(piece))
@@ -150,7 +150,7 @@ def _sentence(
 
 
 def _facts(opened: Open, number: int) -> str:
-    """The rest of a mention's classes, and what the page's program knows of it."""
+    """The rest of a mention's classes, and data attributes for the page's script."""
     mention = opened.mention
     known = [f'{look(number)}" tabindex="-1" data-e="{number}"']
     if not opened.first:
@@ -175,7 +175,7 @@ def _entity(entity: Entity, number: int) -> str:
 
 
 def entity_fields(entity: Entity) -> str:
-    """What the list of entities says of one."""
+    """An entity's fields in the list of entities."""
     return (
         f'<span class="n">{escape(one_line(entity.id))}</span>'
         f'<span class="name">{_name(entity)}</span><span class="type">{escape(one_line(entity.type or ""))}</span>'

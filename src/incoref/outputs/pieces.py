@@ -1,7 +1,7 @@
-"""A stretch of text cut where mentions start and end, so that it can be marked up: whatever crosses comes apart.
+"""Cuts text where mentions start and end, so that it can be marked up: crossing mentions are split to nest properly.
 
-Predicted mentions nest, but annotated ones may cross, and with several sentences read at once a mention may end in a
-later sentence than it starts. Knows no mark-up.
+Predicted mentions nest, but annotated ones may cross, and if several sentences are read at once, a mention may end in
+a later sentence. Independent of the kind of mark-up.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """The piece of a mention that was opened latest ends."""
+    """The most recently opened piece ends."""
 
     mention: Mention
     last: bool
@@ -40,17 +40,17 @@ class Close:
 
 
 def harmless(text: str) -> str:
-    """The text, as long as before, with signs for characters that would act on a terminal or page."""
+    """Replace characters that could affect a terminal or page by visible symbols; the length stays the same."""
     return text.translate(_VISIBLE).replace("\u240d\n", " \n")
 
 
 def one_line(text: str) -> str:
-    """The text for a place where no line break may be."""
+    """The text on a single line, with harmless characters only."""
     return harmless(" ".join(text.split()))
 
 
 def cut(text: str, start: int, end: int, mentions: Iterable[Mention]) -> Iterator[Open | Close | str]:
-    """The text from ``start`` to ``end``, each piece of a mention between its ``Open`` and its ``Close``, nested."""
+    """Yield the text from ``start`` to ``end``, with each piece of a mention between an ``Open`` and a ``Close``."""
     inside = [mention for mention in mentions if mention.start < end and mention.end > start < end]
     inside = [mention for mention in inside if mention.start < mention.end]
     inside.sort(key=lambda mention: (mention.start, -mention.end))
@@ -81,7 +81,7 @@ def cut(text: str, start: int, end: int, mentions: Iterable[Mention]) -> Iterato
 
 
 def by_sentence(document: Document) -> Iterator[tuple[str, Sentence, list[Mention]]]:
-    """Each sentence with what stands before it and the mentions that reach into it."""
+    """Yield each sentence with the text before it and the mentions that overlap it."""
     starting: dict[int, list[Mention]] = defaultdict(list)
     for mention in document.mentions:
         starting[mention.sentence].append(mention)

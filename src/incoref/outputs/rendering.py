@@ -1,4 +1,4 @@
-"""A document in any of the output formats. Knows no files: whoever asks puts the text where it belongs."""
+"""Renders a document in any output format. Returns text; writing files is up to the caller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CORPUS_NAMES = {
 
 
 def rendered(document: Document, format: OutputFormat | str) -> str:
-    """A document in a format that is one file; the last line ends in a line break."""
+    """Render a document in a single-file format; the text ends in a line break."""
     format = OutputFormat(format)
     if format is OutputFormat.TEXT:
         parts = ["".join(text for text, _ in marked_text(document)), *plain_rows(document)]
@@ -41,7 +41,7 @@ def rendered(document: Document, format: OutputFormat | str) -> str:
 
 
 def brat_files(named: Iterable[tuple[str, Document]]) -> Iterator[tuple[str, str]]:
-    """Names and contents of the files that brat needs, for documents with names for their files."""
+    """Yield the names and contents of brat's files, for documents with file names."""
     write_files = CORPUS_FORMATS["brat"].write_files
     assert write_files is not None
     return write_files(named, Losses())

@@ -1,6 +1,6 @@
-"""A document for people who read it on a terminal: mentions in brackets with the number of their entity, and a table.
+"""A document on a terminal: the text with mentions in brackets and entity numbers, and a table of entities.
 
-Colours help, but nothing depends on them; a pipe gets the same text without.
+Colours help, but nothing depends on them; a pipe gets the same text without colours.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from incoref.types import Document, Entity
 if TYPE_CHECKING:
     from rich.table import Table
 
-# The Okabe-Ito palette, whose colours colour-blind people can tell apart, without those that are dark on black.
+# The Okabe-Ito palette, which is safe for colour-blind readers, without the colours that are too dark on black.
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#d55e00", "#cc79a7")
 
 _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -23,7 +23,7 @@ _SEPARATOR = " · "
 
 
 def marked_text(document: Document) -> Iterator[tuple[str, str]]:
-    """The document's text in pieces, each with its style; mentions in brackets, turns with the speaker's name."""
+    """Yield pieces of the text with their styles; mentions are in brackets, turns begin with the speaker's name."""
     colours = _colours(document)
     place, speaker = 0, None
     for before, sentence, mentions in by_sentence(document):
@@ -49,7 +49,7 @@ def marked_text(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def entity_table(document: Document) -> Table:
-    """The document's entities, one a row."""
+    """A table of the document's entities, one per row."""
     from rich.table import Table
     from rich.text import Text
 
@@ -66,7 +66,7 @@ def entity_table(document: Document) -> Table:
 
 
 def plain_rows(document: Document) -> Iterator[str]:
-    """The table for a pipe: a line an entity, its fields a tab apart."""
+    """The table for a pipe: one line per entity, tab-separated."""
     for entity in document.entities:
         yield "\t".join((one_line(entity.id), _name(entity), one_line(entity.type or ""), _mentions(entity)))
 

@@ -1,7 +1,7 @@
-"""Every step of the transition system as a row of the paper's table: action, stack, buffer, clusters.
+"""The steps of the transition system as rows of the paper's table: action, stack, buffer, clusters.
 
-From updates with a trace and the words of the text; the states between the actions are found by replaying them.
-Knows no model and no terminal.
+Computed from updates with a trace and the words of the text, by replaying the actions. Independent of the model and
+the terminal.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ class Row:
     """An action and the state after it."""
 
     step: int
-    """Number of the action, from 1."""
+    """Number of the action, starting at 1."""
     sentence: int
     action: str
     probability: float
     probabilities: tuple[tuple[str, float], ...]
-    """Of all actions that were legal."""
+    """Probabilities of all legal actions."""
     stack: tuple[str, ...]
-    """Words at which open mentions start, the latest one last."""
+    """Words at which open mentions start, most recent last."""
     buffer: tuple[str, ...]
-    """Words of the sentence that are still to be read."""
+    """Words of the sentence still to be read."""
     clusters: tuple[tuple[str, tuple[str, ...]], ...]
     """Entities with a mention in this sentence so far: id and mentions."""
     mention: Mention | None = None
-    """What the action found."""
+    """The mention that the action completed, if any."""
 
     def to_json(self) -> dict[str, Any]:
         mention = self.mention
@@ -51,10 +51,10 @@ class Row:
 
 
 def rows(updates: Iterable[Update], words: Sequence[str]) -> Iterator[Row]:
-    """All steps of these updates, which start with the text's first sentence and have a trace."""
+    """Yield all steps of updates that have a trace and start with the text's first sentence."""
     said: dict[str, tuple[str, ...]] = {}
     mention_at: dict[tuple[int, int], Mention] = {}
-    stack: list[int] = []  # goes on from sentence to sentence where several are read at once
+    stack: list[int] = []  # carried over between sentences that are read together
     step = 0
     for update in updates:
         mention_at.update({mention.tokens: mention for mention in update.mentions})

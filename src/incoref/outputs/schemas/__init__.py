@@ -1,4 +1,4 @@
-"""JSON Schemas of what ``incoref resolve``, ``stream`` and ``trace`` print, a file each beside this module."""
+"""JSON Schemas of the output of ``incoref resolve``, ``stream`` and ``trace``, one file each in this folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMES = ("resolve", "stream", "trace")
 
 
 def schema_text(name: str) -> str:
-    """The schema of a command's output as JSON."""
+    """The schema of a command's output as JSON text."""
     return (Path(__file__).parent / f"{name}.json").read_text(encoding="utf-8")
 
 
