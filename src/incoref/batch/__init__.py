@@ -1,6 +1,6 @@
-"""Collections: any number of documents from files into a folder of shards, on one machine or on many.
+"""Batch processing: resolves any number of documents from files into a folder of shards, on one machine or many.
 
-``run`` is what ``incoref batch`` calls. A run that was interrupted, however it was, goes on where it stopped.
+``run`` implements ``incoref batch``. A run that was interrupted for any reason resumes where it stopped.
 """
 
 from __future__ import annotations

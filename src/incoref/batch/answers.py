@@ -1,4 +1,4 @@
-"""A row's text and what becomes of it: rows in, documents, rows out. Knows no files but those of plain text."""
+"""Parses rows into texts, resolves them, and formats the answers. Reads no files except plain text."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DEFAULT_FIELDS = ("text", "sentences", "entities")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns of a row mean something; all others are passed through."""
+    """The columns of a row to use; all others are passed through."""
 
     text: str = "text"
-    """A text, or a list of texts: the turns of a conversation."""
+    """A text, or a list of texts for the turns of a conversation."""
     id: str = "id"
-    """Rows without one are called by their file and line."""
+    """A row without an id gets its file and line as id."""
     speaker: str | None = None
-    """Who says the text, or a list with who says each turn."""
+    """The speaker of the text, or a list of the speakers of each turn."""
 
     def __post_init__(self) -> None:
         if len({self.text, self.id, self.speaker}) < 3:
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that is no document, and why."""
+    """A row that can't be read as a document, and why."""
 
     id: str | int | None
     place: str
@@ -62,7 +62,7 @@ class BadRow:
 
 
 def parsed(raw: Raw, columns: Columns) -> Row | BadRow:
-    """What a row says."""
+    """Parse a row into a document to resolve."""
     value = raw.value
     if isinstance(value, Path):
         try:
@@ -119,22 +119,22 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A row's document."""
+    """A row with its resolved document."""
 
     row: Row
     document: Document
 
     def to_json(self, fields: Sequence[str]) -> dict[str, Any]:
-        """The chosen fields as JSON, the id first and the other columns last."""
+        """The id, the chosen fields and then the other columns, as JSON."""
         ours = self.fields(fields)
         return {**ours, **{name: plain(value) for name, value in self.row.others.items() if name not in ours}}
 
     def to_row(self, fields: Sequence[str]) -> dict[str, Any]:
-        """The same, with other columns as they were given."""
+        """The id, the chosen fields and the other columns with their original values."""
         return {**self.row.others, **self.fields(fields)}
 
     def fields(self, fields: Sequence[str]) -> dict[str, Any]:
-        """The id and the chosen fields; a column that is called like one of them gives way."""
+        """The id and the chosen fields, which take precedence over other columns of the same name."""
         whole = document_json(self.document)
         values: dict[str, Any] = {"id": self.row.id}
         for field in FIELDS:
@@ -144,7 +144,7 @@ class Resolved:
 
 
 def plain(value: Any) -> Any:
-    """A value of a table as JSON has it: dates as text, bytes as base64, null for what isn't a number."""
+    """Convert a table value to JSON: dates to text, bytes to base64, NaN and infinity to null."""
     match value:
         case None | bool() | int() | str():
             return value
@@ -163,7 +163,7 @@ def plain(value: Any) -> Any:
 def resolved(
     resolver: Resolver, rows: Iterable[Raw], columns: Columns, *, singletons: bool, options: Mapping[str, Any]
 ) -> Iterator[Resolved | BadRow]:
-    """The answers to rows, in order; many documents are read together."""
+    """Yield the answers to rows, in order; documents are processed in batches."""
     waiting: deque[Row | BadRow] = deque()
 
     def texts() -> Iterator[Text]:
@@ -175,7 +175,7 @@ def resolved(
 
     def bad_ones() -> Iterator[BadRow]:
         while waiting and isinstance(waiting[0], BadRow):
-            yield waiting.popleft()  # type: ignore[misc]  # it was just looked at
+            yield waiting.popleft()  # type: ignore[misc]  # checked in the condition
 
     for outcome in resolver.outcomes(texts(), singletons=singletons, **options):
         yield from bad_ones()

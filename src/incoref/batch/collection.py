@@ -1,7 +1,7 @@
-"""A run over a collection: the input cut into shards, the work on them, and going on where an earlier run stopped.
+"""A run over a collection: splits the input into shards, processes them, and resumes where an earlier run stopped.
 
-Which rows a shard has follows from the input alone: so a run that goes on, with any number of workers, writes the
-same bytes as one that was never interrupted.
+The input alone determines which rows a shard has. So a resumed run, with any number of workers, writes the same bytes
+as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -26,46 +26,46 @@ from incoref.resolver import Resolver, load
 SHARD_ROWS = 1000
 FORMATS = ("jsonl", "parquet")
 _SHARD_BYTES = 1 << 24
-"""A shard of long documents has fewer rows: its rows are in memory while it waits."""
+"""Maximum size of a shard's rows, which are held in memory; a shard of long documents has fewer rows."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is."""
+    """The progress of a run."""
 
     documents: int = 0
     words: int = 0
     share: float | None = None
-    """How much of the input is finished, from 0 to 1; None if nobody knows, as of standard input."""
+    """Finished share of the input, from 0 to 1; None if unknown, as with standard input."""
     seconds: float = 0.0
     skipped: int = 0
-    """Documents that an earlier run had finished."""
+    """Documents finished by earlier runs."""
     skipped_share: float = 0.0
-    """How much of the input they are."""
+    """Their share of the input."""
 
     @property
     def seconds_left(self) -> float | None:
-        """What the rest takes if it goes on as it has; None if nobody knows."""
+        """Estimated time left at the average speed so far; None if unknown."""
         done = 0.0 if self.share is None else self.share - self.skipped_share
         return None if self.share is None or done <= 0 else self.seconds * (1 - self.share) / done
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run did."""
+    """The results of a run."""
 
     folder: Path
     documents: int
-    """In the folder, those of earlier runs included."""
+    """Documents in the folder, including those of earlier runs."""
     words: int
     entities: int
     errors: int
     shards: int
     resumed: int
-    """Documents that earlier runs had finished."""
+    """Documents finished by earlier runs."""
     seconds: float
     new_words: int
-    """Words that this run read."""
+    """Words processed by this run."""
 
     @property
     def documents_per_second(self) -> float:
@@ -93,12 +93,12 @@ def run(
     tell: Callable[[Progress], None] | None = None,
     **options: Any,
 ) -> Summary:
-    """Resolve every document of the inputs and write the answers to shards in the folder ``output``.
+    """Resolve every document in the inputs and write the answers to shards in the folder ``output``.
 
-    Inputs are files and folders, or ``-`` for lines of JSON on standard input. Called again with the same arguments,
-    it goes on after the last shard that was finished; ``workers``, ``threads`` and ``max_errors`` may change. ``ray``
-    is the address of a Ray cluster whose machines all see these folders: the workers are there then.
-    ``tell`` hears of progress. ``options`` are those of a session.
+    Inputs are files and folders, or ``-`` for JSON lines on standard input. Called again with the same arguments, it
+    skips finished shards and resumes; ``workers``, ``threads`` and ``max_errors`` may change. ``ray`` is the address
+    of a Ray cluster to run the workers on; all its machines must see these folders. ``tell`` is called with progress.
+    ``options`` are those of a session.
     """
     names = [str(name) for name in ([inputs] if isinstance(inputs, str | Path) else inputs)]
     _check(names, to, fields, workers, shard_rows, max_errors)
@@ -142,7 +142,7 @@ def run(
 
 
 class _Run:
-    """What is known while a run goes on."""
+    """The state of a run in progress."""
 
     def __init__(
         self,
@@ -156,13 +156,13 @@ class _Run:
         self._max_errors, self._tell = max_errors, tell
         self._started = time.monotonic()
         self._progress = Progress()
-        self._reach: dict[int, float | None] = {}  # how far into the input an open shard reaches
+        self._reach: dict[int, float | None] = {}  # the share of the input up to the end of each open shard
         self._documents = self._words = self._entities = self._errors = 0
         self._resumed = self._words_before = 0
         self.shards = 0
 
     def tasks(self) -> Iterator[Task]:
-        """The shards that are left to do."""
+        """Yield the shards still to be processed, and count the finished ones."""
         store = self._job.shards
         before, end = 0.0, 0.0
         for number, rows, reach in shards_of(self._sources, self._shard_rows):
@@ -188,7 +188,7 @@ class _Run:
 
     def finished(self, number: int, record: Record) -> None:
         reach = self._reach.pop(number)
-        # Everything before the first shard that is still open is done.
+        # Everything before the first open shard is done.
         self._progress.share = min([reach, *self._reach.values()], key=lambda part: part or 0.0)
         self._count(record)
         self._say()
@@ -225,7 +225,7 @@ class _Run:
 
 
 def shards_of(sources: Sequence[Source], most: int) -> Iterator[tuple[int, list[Any], float | None]]:
-    """The rows of the input in shards, each with its number and how far into the input it reaches."""
+    """Split the input into shards; yield each with its number, its rows, and the share of the input up to its end."""
     total = 0 if any(source.name == STDIN for source in sources) else sum(source.size for source in sources)
     number, rows, size, before, reached = 0, list[Any](), 0, 0, 0
     for source in sources:
@@ -242,7 +242,7 @@ def shards_of(sources: Sequence[Source], most: int) -> Iterator[tuple[int, list[
 
 
 def _schema(sources: Sequence[Source], to: str, columns: Columns, fields: Sequence[str]) -> tuple[Any, bool]:
-    """The columns of the table to write, and whether one of them holds all that have no type."""
+    """The schema of the table to write, and whether it has one column for all untyped fields."""
     if to != "parquet":
         return None, False
     from incoref.batch.tables import common_schema, schema_of

@@ -1,6 +1,6 @@
-"""Shards on a Ray cluster: Ray starts the workers, hands out the shards and replaces workers that die.
+"""Processes shards on a Ray cluster, which starts the workers, distributes shards and replaces failed workers.
 
-All machines must see the folders of input and output under the same paths.
+All machines must see the input and output folders under the same paths.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def _absolute(row: Raw) -> Raw:
 def on_ray(
     job: Job, model: str | None, tasks: Iterator[Task], tell: Tell, workers: int, address: str
 ) -> Iterator[tuple[int, Record]]:
-    """Finished shards as they come, from this many workers with a processor each."""
+    """Yield finished shards as they complete, from this many workers with one processor each."""
     try:
         import ray
         from ray.util import ActorPool
     except ImportError as error:
         raise MissingExtra("ray", "ray", "incoref batch --ray") from error
-    job = replace(job, folder=job.folder.absolute())  # workers stand in another folder
+    job = replace(job, folder=job.folder.absolute())  # workers have a different working directory
     model = None if model is None else str(Path(model).absolute())
     ours = not ray.is_initialized()
     if ours:

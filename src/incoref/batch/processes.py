@@ -1,6 +1,6 @@
-"""Shards in several processes of this machine. They share the model's weights where the system can fork.
+"""Processes shards in several processes on this machine, which share the model's weights if they can be forked.
 
-A worker ends with its parent: nobody has to look for what a killed run left behind.
+A worker exits with its parent, so a killed run leaves no processes behind.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def in_processes(
     *,
     fork: bool,
 ) -> Iterator[tuple[int, Record]]:
-    """Finished shards as they come; each worker has one at a time.
+    """Yield finished shards as they complete; each worker processes one at a time.
 
-    ``fork`` says that the model has no threads, which would not be there in a fork.
+    ``fork`` promises that the model has no threads, which wouldn't survive a fork.
     """
     forks = fork and sys.platform.startswith("linux")
     context: Any = multiprocessing.get_context("fork" if forks else "spawn")
@@ -50,7 +50,7 @@ def in_processes(
         for _ in range(workers):
             ours, theirs = context.Pipe()
             pipes.append(ours)
-            # What a fork would inherit, it closes: else a worker would not notice that its parent is gone.
+            # A forked worker closes what it inherits; otherwise it wouldn't notice that its parent is gone.
             inherited = [*pipes, lock] if forks else []
             process = context.Process(target=_work, args=(job, model, theirs, inherited), daemon=True)
             process.start()
@@ -101,7 +101,7 @@ def _received(pipe: Connection, process: Any) -> Any:
 def _work(job: Job, model: Resolver | str, pipe: Connection, inherited: list[Any]) -> None:
     for end in inherited:
         end.close()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent terminates its workers
     resolver = load(model) if isinstance(model, str) else model
     tell: Callable[[int, int], None] = lambda rows, words: pipe.send(("progress", rows, words))  # noqa: E731
     while True:

@@ -1,8 +1,8 @@
-"""A folder of answers: shards that are written whole or not at all, and what is known of those that are done.
+"""The output folder: shards that are written atomically, and records of those that are finished.
 
-``part-00000.jsonl`` (or ``.parquet``) holds the answers to the first rows of the input, and so on; ``errors.jsonl``
-the rows that are no documents. In ``.progress`` stands what the run was told, and a record for each finished shard.
-A shard is finished once its record is there: then its file is, too.
+``part-00000.jsonl`` (or ``.parquet``) contains the answers to the first rows of the input, and so on;
+``errors.jsonl`` lists the rows that can't be read as documents. ``.progress`` contains the settings of the run and a
+record for each finished shard. The record is written after the shard's file, so it proves that the file is complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROGRESS = ".progress"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is known of a finished shard."""
+    """The counts and errors of a finished shard."""
 
     rows: int
     documents: int
@@ -43,9 +43,9 @@ class Shards:
 
     @contextmanager
     def claimed(self, settings: Mapping[str, Any]) -> Iterator[IO[bytes]]:
-        """The folder, for one run with these settings at a time; gives the lock's file.
+        """Lock the folder for a run with these settings; yields the lock file.
 
-        Another run may have begun here, if it was told the same.
+        The folder must be new, empty, or from an earlier run with the same settings.
         """
         try:
             known = self.folder.exists() and any(self.folder.iterdir())
@@ -59,7 +59,7 @@ class Shards:
             _lock(lock, self.folder)
             self._check(settings)
             for left in (*self.folder.glob(".part-*"), *self._progress.glob(".*")):
-                left.unlink(missing_ok=True)  # of a run that was killed
+                left.unlink(missing_ok=True)  # left by a killed run
             yield lock
 
     def _check(self, settings: Mapping[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Shards:
             write_file(path, [json.dumps(settings, indent=1, ensure_ascii=False) + "\n"])
 
     def record(self, number: int) -> Record | None:
-        """What is known of a shard, if it is finished."""
+        """The record of a shard, or None if it isn't finished."""
         try:
             data = json.loads(self._record(number).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -85,26 +85,26 @@ class Shards:
         return Record(**{**data, "errors": tuple(data["errors"])})
 
     def finish(self, number: int, unfinished: Path, record: Record) -> None:
-        """Put a complete file in its place, and say so."""
+        """Move a complete file into place, then write its record."""
         with unfinished.open("rb") as file:
             os.fsync(file.fileno())
         unfinished.replace(self.part(number))
         write_file(self._record(number), [json.dumps(asdict(record), ensure_ascii=True) + "\n"])
 
     def unfinished(self, number: int) -> Path:
-        """Where a shard can be written before it is complete.
+        """A temporary path for a shard that is being written.
 
-        Every time somewhere else: a worker may live a little longer than its run and write what the next run writes.
+        It is unique, because a worker may briefly outlive its run while the next run writes the same shard.
         """
         return self.folder / f".part-{number:05}-{token_hex(8)}{self._suffix}"
 
     def write_errors(self) -> None:
-        """Gather the errors of all finished shards, in the order of their rows."""
+        """Collect the errors of all finished shards in ``errors.jsonl``, in row order."""
         errors = (error for path in sorted(self._progress.glob("part-*.json")) for error in _errors_of(path))
         write_file(self.folder / "errors.jsonl", (json.dumps(error, ensure_ascii=True) + "\n" for error in errors))
 
     def check_end(self, count: int) -> None:
-        """Check that no shard stands beyond those that the input has."""
+        """Check that there are no shards beyond the end of the input."""
         if self._record(count).exists():
             raise IncorefError(f"{self.folder}: has results for more rows than the input has; use another folder")
 
@@ -118,7 +118,7 @@ def _errors_of(path: Path) -> Sequence[dict[str, Any]]:
 
 
 def _lock(file: IO[bytes], folder: Path) -> None:
-    """Hold a lock for as long as the file is open; the system gives it up with the process, however that ends."""
+    """Lock a file as long as it is open; the system releases the lock however the process ends."""
     try:
         import fcntl
     except ImportError:  # Windows

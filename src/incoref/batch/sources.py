@@ -1,6 +1,6 @@
-"""Rows out of files: JSON lines, plain or compressed, Parquet, Arrow, and files of text. Parses no line and no text.
+"""Reads rows from files: JSON lines, plain or compressed, Parquet, Arrow, and text files. Lines are left unparsed.
 
-The same files give the same rows in the same order every time, which is what a run that goes on relies on.
+The same files always yield the same rows in the same order, which resuming a run relies on.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ _PACKED = (".gz", ".zst")
 KNOWN = "JSON lines (.jsonl, .ndjson, .json; or .gz, .zst), Parquet, Arrow (.arrow, .feather, .ipc) or text (.txt)"
 _PIECE = 1 << 16
 _TABLE_ROWS = 256
-"""Rows of a table that are in memory at once."""
+"""Rows of a table held in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A row as it stands in its file."""
+    """An unparsed row of a file."""
 
     place: str
     """File and line, or file and row."""
     value: bytes | dict[str, Any] | Path
-    """A line of JSON, a row of a table, or a file of text."""
+    """A line of JSON, a row of a table, or the path of a text file."""
     size: int
-    """About how many bytes it takes."""
+    """Approximate size in bytes."""
     offset: int
-    """How far into its file it reaches, in the units of ``Source.size``."""
+    """Approximate position of its end in the file, in the units of ``Source.size``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file with rows, or standard input."""
+    """A file of rows, or standard input."""
 
     name: str
     size: int
-    """In bytes, of a table in rows; 0 of standard input."""
+    """Size in bytes, or in rows for a table; 0 for standard input."""
 
     @property
     def kind(self) -> str:
@@ -77,7 +77,7 @@ class Source:
                     yield Raw(f"{self.name}:{number}", row, _bytes_of(row), number)
 
     def schema(self) -> Any:
-        """The columns of a table, as Arrow describes them; none of anything else."""
+        """The Arrow schema of a table; None for other files."""
         if self.kind != "table":
             return None
         with _faults(self.name):
@@ -85,7 +85,7 @@ class Source:
 
 
 def sources_of(names: Sequence[str]) -> list[Source]:
-    """The files that these names of files and folders stand for, in order; those in a folder by name."""
+    """Expand names of files and folders into files, in order; files in a folder are sorted by path."""
     sources: list[Source] = []
     for name in names:
         path = Path(name)
@@ -113,7 +113,7 @@ def _source(path: Path) -> Source:
 
 
 def _suffix(name: str) -> str:
-    """What a file's name ends in, without that of a compression."""
+    """The suffix of a file name, ignoring compression, in lower case."""
     path = Path(name.lower())
     if path.suffix in _PACKED and Path(path.stem).suffix in _LINES:
         return Path(path.stem).suffix
@@ -122,12 +122,12 @@ def _suffix(name: str) -> str:
 
 @contextmanager
 def _faults(name: str) -> Iterator[None]:
-    """What can go wrong with a file, as an error that names it."""
+    """Raise errors of reading as ``IncorefError`` that names the file."""
     try:
         yield
     except IncorefError:
         raise
-    except Exception as error:  # EOFError, zlib's, zstandard's and Arrow's have no common base
+    except Exception as error:  # EOFError and the errors of zlib, zstandard and Arrow have no common base
         if isinstance(error, OSError | EOFError) or type(error).__module__.partition(".")[0] in (
             "zlib",
             "zstandard",
@@ -140,7 +140,7 @@ def _faults(name: str) -> Iterator[None]:
 
 @contextmanager
 def _opened(name: str) -> Iterator[tuple[IO[bytes], IO[bytes] | None]]:
-    """A file's lines, and the file itself, which knows how far it was read."""
+    """Open a file for reading lines; also give the underlying file, whose position tells how much was read."""
     if name == STDIN:
         yield sys.stdin.buffer, None
         return
@@ -148,7 +148,7 @@ def _opened(name: str) -> Iterator[tuple[IO[bytes], IO[bytes] | None]]:
         match Path(name.lower()).suffix:
             case ".gz":
                 with gzip.GzipFile(fileobj=packed) as file:
-                    yield file, packed  # type: ignore[misc]  # it is read like one
+                    yield file, packed  # type: ignore[misc]  # can be read like one
             case ".zst":
                 yield _zstandard(packed), packed
             case _:
@@ -164,7 +164,7 @@ def _zstandard(packed: IO[bytes]) -> IO[bytes]:
 
 
 class _Zstandard(io.RawIOBase):
-    """The content of a file in Zstandard's format, of one frame or several; one that ends too early is an error."""
+    """The decompressed content of a Zstandard file of one or several frames; a truncated file is an error."""
 
     def __init__(self, packed: IO[bytes]) -> None:
         try:
@@ -201,7 +201,7 @@ class _Zstandard(io.RawIOBase):
 
 
 def arrow() -> Any:
-    """The package that reads and writes tables."""
+    """Import pyarrow, which reads and writes tables."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -211,7 +211,7 @@ def arrow() -> Any:
 
 
 def _table(path: Path) -> tuple[Any, int]:
-    """The columns of a table and the number of its rows, without reading them."""
+    """The schema of a table and its number of rows, without converting the rows."""
     pa = arrow()
     if path.suffix.lower() == ".parquet":
         with pa.parquet.ParquetFile(path) as file:
@@ -221,7 +221,7 @@ def _table(path: Path) -> tuple[Any, int]:
 
 
 def _batches(path: Path) -> Iterator[Any]:
-    """A table's rows, a few at a time."""
+    """Yield a table's rows in small batches."""
     if path.suffix.lower() == ".parquet":
         with arrow().parquet.ParquetFile(path) as file:
             yield from file.iter_batches(batch_size=_TABLE_ROWS)
@@ -234,7 +234,7 @@ def _batches(path: Path) -> Iterator[Any]:
 
 @contextmanager
 def _ipc(path: Path) -> Iterator[Any]:
-    """A reader of either kind of Arrow file: Feather is the one that can be read from anywhere."""
+    """Open an Arrow IPC file, which allows random access (Feather), or else an Arrow stream."""
     pa = arrow()
     with pa.memory_map(str(path)) as file:
         try:

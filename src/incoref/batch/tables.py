@@ -1,4 +1,4 @@
-"""Answers as a table: the columns of Parquet files that ``incoref batch`` writes."""
+"""Answers as Arrow tables: the columns of the Parquet files that ``incoref batch`` writes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from incoref.errors import IncorefError
 from incoref.resolver import Resolver
 
 OTHERS = "columns"
-"""Where rows without a schema, those of JSON lines, keep their other columns: as JSON."""
+"""Column for the other fields of rows without a schema (JSON lines), as JSON."""
 ERROR = "error"
 _GROUP = 128
-"""Documents in a row group: what is in memory at once."""
+"""Documents per row group, which are held in memory."""
 
 
 def schema_of(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
-    """The columns of answers to rows with this schema; none is that of JSON lines and of text."""
+    """The output schema for input rows with this schema, which is None for JSON lines and text."""
     pa = arrow()
     own = [pa.field("id", pa.string()), *_fields(fields)]
     if given is None:
@@ -31,9 +31,9 @@ def schema_of(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
 
 
 def schema_in_an_engine(given: Any, columns: Columns, fields: Sequence[str]) -> Any:
-    """The columns of answers to rows of another program's table: its own without text and speaker, then ours.
+    """The output schema for a table from Ray or Spark: its columns without text and speaker, then ours.
 
-    ``error`` says why a row is no document.
+    ``error`` says why a row isn't a document.
     """
     pa = arrow()
     own = [*_fields(fields), pa.field(ERROR, pa.string())]
@@ -44,7 +44,7 @@ def schema_in_an_engine(given: Any, columns: Columns, fields: Sequence[str]) -> 
 def answered(
     resolver: Resolver, table: Any, columns: Columns, fields: Sequence[str], *, singletons: bool, options: Any
 ) -> Any:
-    """The answers to the rows of a table, row by row, with ``schema_in_an_engine``."""
+    """Resolve the rows of a table and return a table with ``schema_in_an_engine``, one row per input row."""
     schema = schema_in_an_engine(table.schema, columns, fields)
     rows = table.to_pylist()
     raws = (Raw(f"row {number}", row, 0, 0) for number, row in enumerate(rows))
@@ -81,7 +81,7 @@ def _fields(fields: Sequence[str]) -> list[Any]:
 
 
 def common_schema(schemas: Sequence[tuple[str, Any]]) -> Any:
-    """The one schema of all inputs, by name; none if there is none."""
+    """The schema that all named inputs share, None if they have none; different schemas are an error."""
     if not schemas:
         return None
     first_name, first = schemas[0]
@@ -94,7 +94,7 @@ def common_schema(schemas: Sequence[tuple[str, Any]]) -> Any:
 
 
 class TableWriter:
-    """Writes answers into a Parquet file, group by group."""
+    """Writes answers to a Parquet file, one row group at a time."""
 
     def __init__(self, path: Path, schema: Any, *, others_as_json: bool) -> None:
         self._schema, self._others_as_json = schema, others_as_json
@@ -130,12 +130,12 @@ def _table(rows: list[dict[str, Any]], schema: Any) -> Any:
     table = arrow().Table
     try:
         return table.from_pylist(rows, schema=schema)
-    except UnicodeEncodeError:  # half a character, which a table has no place for
+    except UnicodeEncodeError:  # an unpaired surrogate, which Arrow can't store
         return table.from_pylist(list(map(_whole_characters, rows)), schema=schema)
 
 
 def _whole_characters(value: Any) -> Any:
-    """The value with a question mark for every half of a surrogate pair: offsets stay what they are."""
+    """Replace unpaired surrogates by question marks, which keeps offsets valid."""
     match value:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""The work on one shard: rows in, a finished file out. The same in one process, in several, and on other machines."""
+"""Processes one shard: rows in, a finished file out. The same in one process, in several, and on other machines."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from incoref.outputs.jsonable import json_line
 from incoref.resolver import Resolver
 
 _TELL = 0.5
-"""Seconds between two reports of progress."""
+"""Minimum seconds between progress reports."""
 
 Tell = Callable[[int, int], None]
-"""Takes rows and words that were done since it was last told."""
+"""Takes the numbers of rows and words processed since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all shards of a run have in common."""
+    """The settings shared by all shards of a run."""
 
     folder: Path
     to: str
@@ -34,7 +34,7 @@ class Job:
     singletons: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     schema: Any = None
-    """Of the table to write, if it is one."""
+    """The schema of the output if it is a table."""
     others_as_json: bool = False
 
     @property
@@ -43,7 +43,7 @@ class Job:
 
 
 def do_shard(job: Job, resolver: Resolver, number: int, rows: Sequence[Raw], tell: Tell) -> Record:
-    """Answer the rows of a shard, write its file and finish it."""
+    """Resolve the rows of a shard, write its file and mark it finished."""
     shards = job.shards
     unfinished = shards.unfinished(number)
     errors: list[dict[str, Any]] = []
@@ -71,10 +71,10 @@ def do_shard(job: Job, resolver: Resolver, number: int, rows: Sequence[Raw], tel
 
 @contextmanager
 def _faults(folder: Path) -> Iterator[None]:
-    """What can go wrong with writing, as an error that says how to go on."""
+    """Raise write errors as ``IncorefError`` that says how to resume."""
     try:
         yield
-    except ConnectionError:  # nobody is there to be told
+    except ConnectionError:  # the parent process is gone
         raise
     except OSError as error:
         raise IncorefError(
