@@ -1,1 +1,1 @@
-"""Bridges to other libraries, each imported only by those who use it."""
+"""Adapters for other libraries, each imported only on use."""

@@ -1,4 +1,4 @@
-"""What the adapters share: chunks of several documents, each document with a memory of its own."""
+"""Shared by the adapters: makes chunks of several documents self-contained, with a separate memory per document."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from incoref.resolver import Resolver, load
 
 class Chunk(NamedTuple):
     document: object
-    """What tells its document from others; chunks with None belong to one document."""
+    """Identifies the chunk's document; chunks with None belong to one document."""
     text: str
     start: int | None = None
-    """Its offset in the document, in characters, if it is known."""
+    """Its character offset in the document, if known."""
 
 
 def contextualise(chunks: Iterable[Chunk], resolver: Resolver | None = None, **options: Any) -> list[Passage]:
-    """Chunks as passages that stand alone, in the order in which they came.
+    """Turn chunks into self-contained passages, in the order of the chunks.
 
-    A document is read in the order of its chunks' starts, if all have one and they fit together; else in the order
-    in which the chunks come: starts may count from the start of a page. All chunks of a document are read before the
-    first is answered, so every one of them has the best name known.
+    The chunks of a document are read in order of their starts if all have one and they are consistent; otherwise in
+    the given order, as starts may be relative to a page. All chunks of a document are read before any is rewritten,
+    so each gets the best name known.
     """
     resolver = resolver or load()
     documents: dict[object, dict[int, Chunk]] = {}
@@ -39,7 +39,7 @@ def contextualise(chunks: Iterable[Chunk], resolver: Resolver | None = None, **o
 
 
 def _in_order(chunks: Mapping[int, Chunk]) -> dict[int, Chunk] | None:
-    """Chunks by their starts; None if one has no start, or if two overlap and say different things there."""
+    """Sort chunks by start; None if one has no start, or if the text of overlapping chunks differs."""
     placed = [(chunk.start, number) for number, chunk in chunks.items() if chunk.start is not None]
     if len(placed) < len(chunks):
         return None

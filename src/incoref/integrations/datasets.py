@@ -1,4 +1,4 @@
-"""Hugging Face datasets: a function for ``Dataset.map(…, batched=True)``. Needs no package of its own."""
+"""Hugging Face datasets: a function for ``Dataset.map(…, batched=True)``. Needs no extra package."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from incoref.resolver import Resolver, load
 
 
 class CorefMap:
-    """Makes the rows of a dataset stand alone, where each row is a chunk or a turn.
+    """Makes the rows of a dataset, each a chunk or a turn, understandable without the others.
 
-    Rows with the same value in ``document_column`` are one document, without it all rows are; they follow each other
-    as they stand. A dataset that is mapped by several processes must not have a document in two of their parts.
+    Rows with the same value in ``document_column`` belong to one document; without this column, all rows do. They are
+    read in the order of the dataset. If several processes map a dataset, no document may be split between them.
     ``options`` are those of ``incoref.Memory``.
     """
 
@@ -35,7 +35,7 @@ class CorefMap:
         self._memories: dict[object, Memory] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What makes it what it is, for other processes and for the fingerprint of a cached result."""
+        """Only the configuration, for other processes and for the fingerprint of cached results."""
         return {**self.__dict__, "_resolver": None, "_memories": {}}
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:

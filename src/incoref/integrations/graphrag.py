@@ -1,4 +1,4 @@
-"""GraphRAG-SDK: a resolver that remembers the chunks before, and an extraction that tells documents apart."""
+"""GraphRAG-SDK: a resolver that remembers earlier chunks, and an extraction that separates documents."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ except ImportError as error:
 
 
 class IncorefResolver(CorefResolver):
-    """Resolves the chunks of a document one after the other, with the memory of those before.
+    """Resolves the chunks of a document one after another, remembering the earlier ones.
 
-    The SDK does not say when another document starts: ``new_document`` does, and ``DocumentExtraction`` calls it.
-    Documents that are read at the same time, in tasks of their own, do not mix. ``options`` are those of
-    ``incoref.Memory``; all pronouns are named unless they say otherwise.
+    The SDK doesn't signal the start of a document; call ``new_document``, as ``DocumentExtraction`` does. Documents
+    processed concurrently in separate tasks don't mix. ``options`` are those of ``incoref.Memory``, but ``mentions``
+    defaults to ``"all"``.
     """
 
     def __init__(self, resolver: Resolver | None = None, **options: Any) -> None:
@@ -30,7 +30,7 @@ class IncorefResolver(CorefResolver):
         self._memory: ContextVar[Memory] = ContextVar("incoref_memory", default=self._shared)
 
     def new_document(self) -> None:
-        """The next chunk is the first of a document."""
+        """Start a new document with the next chunk."""
         self._memory.set(Memory(self._resolver, **self._options))
 
     async def resolve(self, text: str) -> str:
@@ -39,7 +39,7 @@ class IncorefResolver(CorefResolver):
 
 
 class DocumentExtraction(GraphExtraction):
-    """The SDK's extraction, which starts a new document with every call if its resolver is an ``IncorefResolver``."""
+    """The SDK's extraction; if its resolver is an ``IncorefResolver``, each call starts a new document."""
 
     async def extract(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self.coref_resolver, IncorefResolver):

@@ -1,4 +1,4 @@
-"""Haystack: a component that makes the documents of a pipeline stand alone."""
+"""Haystack: a component that makes the documents of a pipeline self-contained."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ except ImportError as error:
     raise MissingExtra("haystack-ai", "haystack", "incoref.integrations.haystack") from error
 
 ORIGINAL = "original_text"
-"""Where a document's metadata keep its text as it was."""
+"""Metadata key of a document's original text."""
 
 
 @component
 class CorefResolver:
-    """Makes split documents stand alone; put it after the splitter.
+    """Makes split documents self-contained; put it after the splitter.
 
-    Parts of one document have the same ``meta["source_id"]``, which Haystack's splitters write, with
+    Parts of a document are recognised by the same ``meta["source_id"]``, which Haystack's splitters set together with
     ``split_idx_start``. ``model`` is a folder; ``options`` are those of ``incoref.Memory``.
     """
 
@@ -39,7 +39,7 @@ class CorefResolver:
 
     @component.output_types(documents=list[Document])
     def run(self, documents: list[Document]) -> dict[str, list[Document]]:
-        """The documents in the same order, each with text that stands alone; those without text stay as they are."""
+        """Return the documents in the same order with self-contained text; documents without text are unchanged."""
         self.warm_up()
         texts = [document for document in documents if document.content]
         passages = iter(contextualise(map(_chunk, texts), self._resolver, **self.options))
@@ -53,7 +53,7 @@ class CorefResolver:
         return {"documents": answered}
 
     def to_dict(self) -> dict[str, Any]:
-        """For pipelines that are written to files."""
+        """Serialise the component with its pipeline."""
         written: dict[str, Any] = default_to_dict(self, model=self.model, options=self.options)
         return written
 

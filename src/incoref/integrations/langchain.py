@@ -18,19 +18,19 @@ except ImportError as error:
     raise MissingExtra("langchain-core", "langchain", "incoref.integrations.langchain") from error
 
 ORIGINAL = "original_text"
-"""Where a document's metadata keep its text as it was."""
+"""Metadata key of a document's original text."""
 
 
 class CorefTransformer(BaseDocumentTransformer):
-    """Makes the chunks of documents stand alone.
+    """Makes the chunks of documents self-contained.
 
-    Chunks with the same ``metadata[document_key]`` are one document; ``start_index``, which text splitters write with
-    ``add_start_index=True``, tells where each starts. ``options`` are those of ``incoref.Memory``.
+    Chunks with the same ``metadata[document_key]`` belong to one document; ``start_index``, which text splitters set
+    with ``add_start_index=True``, is a chunk's offset. ``options`` are those of ``incoref.Memory``.
     """
 
     def __init__(self, resolver: Resolver | None = None, *, document_key: str = "source", **options: Any) -> None:
         self._resolver, self._document_key, self._options = resolver or load(), document_key, options
-        Memory(self._resolver, **options)  # says what is wrong with them
+        Memory(self._resolver, **options)  # validates the options
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
         passages = contextualise(map(self._chunk, documents), self._resolver, **self._options)
@@ -50,9 +50,9 @@ class CorefTransformer(BaseDocumentTransformer):
 
 
 class CorefChatHistory(Runnable[Sequence[BaseMessage], list[BaseMessage]]):
-    """Makes the messages of a chat stand alone: the last one can then be searched for without the others.
+    """Makes the messages of a chat self-contained, so that the last one can be used as a search query on its own.
 
-    A message's speaker is its ``name``, or else its type. Messages whose content is not plain text stay as they are.
+    A message's speaker is its ``name``, or else its type. Messages whose content isn't plain text are unchanged.
     """
 
     def __init__(self, resolver: Resolver | None = None, **options: Any) -> None:

@@ -17,11 +17,11 @@ except ImportError as error:
     raise MissingExtra("llama-index-core", "llama-index", "incoref.integrations.llama_index") from error
 
 ORIGINAL = "original_text"
-"""Where a node's metadata keep its text as it was; neither embedded nor shown to a language model."""
+"""Metadata key of a node's original text, which is neither embedded nor shown to a language model."""
 
 
 class CorefTransform(TransformComponent):
-    """Makes the nodes of documents stand alone; those with the same source are one document.
+    """Makes the nodes of documents self-contained; nodes with the same source belong to one document.
 
     ``options`` are those of ``incoref.Memory``.
     """

@@ -1,7 +1,7 @@
-"""A server for the Model Context Protocol: memories of conversations and documents as tools of an agent.
+"""A server for the Model Context Protocol: memories of conversations and documents as tools for an agent.
 
-Each session is a memory with a name, in this process and, with a folder, in a file of it: an agent that starts again
-goes on where it was. Knows no transport.
+Each session is a named memory in this process. If a folder is given, it is also saved to a file there, so that an
+agent can resume after a restart. Independent of the transport.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ rename, merge and detach."""
 
 
 class Memories:
-    """Sessions by name, in this process and, if a folder is given, on the disk."""
+    """Sessions by name, in this process and, if a folder is given, on disk."""
 
     def __init__(self, resolver: Resolver, folder: Path | None = None) -> None:
         self._resolver, self._folder = resolver, folder
@@ -52,7 +52,7 @@ class Memories:
             return sorted({*self._open, *saved})
 
     def open(self, name: str, **options: Any) -> tuple[Memory, bool]:
-        """The session of a name, and whether it was there before."""
+        """Open or create the session with this name; return it and whether it already existed."""
         if not _NAME.fullmatch(name):
             raise IncorefError(f"{name!r} can't name a session: use letters, digits, '.', '_' and '-', at most 100")
         with self._lock:
@@ -73,7 +73,7 @@ class Memories:
             return self._open[name]
 
     def save(self, name: str) -> None:
-        """Write a session to its file, whole or not at all."""
+        """Write a session to its file atomically."""
         path = self._path(name)
         if path is not None:
             write_data(path, self._open[name].save())
@@ -92,7 +92,7 @@ class Memories:
 
 
 def server(resolver: Resolver, folder: Path | None = None) -> MCPServer:
-    """The server with its tools and resources."""
+    """Create the server with its tools and resources."""
     mcp = MCPServer("incoref", instructions=INSTRUCTIONS, version=__version__)
     memories = Memories(resolver, folder)
 
@@ -193,7 +193,7 @@ def server(resolver: Resolver, folder: Path | None = None) -> MCPServer:
 
 
 class _told:
-    """Errors of incoref as errors that the client is told."""
+    """Raises errors of incoref as tool errors, which are reported to the client."""
 
     def __enter__(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Ray Data: a class for ``Dataset.map_batches`` with a pool of actors, each of which loads the model once."""
+"""Ray Data: a class for ``Dataset.map_batches`` with an actor pool; each actor loads the model once."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from incoref.resolver import Resolver
 
 
 class Resolve:
-    """Resolves the documents of a batch; all columns but text and speaker are passed through, ``error`` is added.
+    """Resolves the documents in a batch; passes all columns but text and speaker through and adds ``error``.
 
         dataset.map_batches(Resolve, compute=ray.data.ActorPoolStrategy(size=8), num_cpus=1, batch_size=64)
 
-    Arguments go into ``fn_constructor_kwargs``. The model runs in as many threads as the actor has processors; one
-    each is the fastest by the core.
+    Pass arguments in ``fn_constructor_kwargs``. The model runs in as many threads as the actor has processors; one
+    processor per actor gives the highest throughput per core.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Resolve:
         self._resolver = Resolver(Model.load(model, _processors(), spin=False))
 
     def __call__(self, batch: Any) -> Any:
-        """A batch of NumPy arrays by column, which is Ray's default, or an Arrow table; gives an Arrow table."""
+        """Resolve a batch of NumPy arrays by column (Ray's default) or an Arrow table; return an Arrow table."""
         pa = arrow()
         table = batch if isinstance(batch, pa.Table) else _table(batch)
         return answered(
@@ -58,7 +58,7 @@ def _table(batch: Any) -> Any:
 
 
 def _processors() -> int:
-    """Those that Ray gives to this actor; one outside of any."""
+    """The number of processors assigned to this actor; 1 outside Ray."""
     try:
         import ray
     except ImportError as error:

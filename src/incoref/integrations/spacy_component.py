@@ -1,10 +1,10 @@
-"""A spaCy component: ``nlp.add_pipe("incoref")`` finds the entities of a document, with its own words and sentences.
+"""A spaCy component: ``nlp.add_pipe("incoref")`` finds the entities in a document, using its words and sentences.
 
-All that it finds is put into span groups, ``doc.spans["coref_clusters_1"]`` and so on, which spaCy keeps wherever it
-keeps a document: between processes, in a ``DocBin``, on disk. ``doc._.coref_entities``, ``doc._.coref_resolved``,
-``span._.coref_entity`` and ``token._.coref_entity`` are read off them. Knows nothing of how entities are found.
+All results are stored in span groups, ``doc.spans["coref_clusters_1"]`` and so on, which spaCy preserves between
+processes, in a ``DocBin`` and on disk. ``doc._.coref_entities``, ``doc._.coref_resolved``, ``span._.coref_entity``
+and ``token._.coref_entity`` are computed from them. Independent of how entities are found.
 
-spaCy imports this module whenever it makes a pipeline, so it imports nothing heavy of its own.
+spaCy imports this module whenever it creates a pipeline, so it has no heavy imports of its own.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from incoref.types import Document, Entity, Mention, Sentence, Token
 PREFIX = "coref_clusters_"
 
 _OURS = "incoref"
-"""The attribute of a span group that marks it as ours, and holds everything but the spans."""
+"""Attribute of a span group that marks it as ours and holds everything but the spans."""
 _LANGUAGES = ("en", "xx")
-"""English, and pipelines that name no language."""
+"""English, and spaCy's multi-language pipelines."""
 ErrorHandler = Callable[[str, Any, list[Doc], Exception], None]
 _GROUP = re.compile(re.escape(PREFIX) + r"\d+")
 
 
 class IncorefComponent:
-    """Finds entities in documents of spaCy.
+    """Finds entities in spaCy documents.
 
-    A model can't be shared with another process, so each loads its own when it needs it.
+    A model can't be shared between processes, so each process loads its own on first use.
     """
 
     def __init__(self, model: str | None, singletons: bool, threads: int, options: dict[str, Any]) -> None:
@@ -51,12 +51,12 @@ class IncorefComponent:
         self._singletons, self._threads, self._options = singletons, threads, options
         self._loaded: tuple[int, incoref.Resolver] | None = None
         self._error_handler: ErrorHandler = raise_error
-        if self._folder is None or self._folder.is_dir():  # else it may come with a saved pipeline
-            self.resolver.session(**options)  # says what is wrong with them
+        if self._folder is None or self._folder.is_dir():  # otherwise it may come with a saved pipeline
+            self.resolver.session(**options)  # validates the options
 
     @property
     def resolver(self) -> incoref.Resolver:
-        """This process's own."""
+        """The resolver of this process, loaded on first use."""
         if self._loaded is None or self._loaded[0] != os.getpid():
             self._loaded = os.getpid(), incoref.load(self._folder, threads=self._threads)
         return self._loaded[1]
@@ -68,7 +68,7 @@ class IncorefComponent:
         return _with(doc, self.resolver.resolve(_document(doc), singletons=self._singletons, **self._options))
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """The documents of ``nlp.pipe``, in order; as many at a time as the encoder can read together."""
+        """Process the documents of ``nlp.pipe`` in order, as many at a time as the encoder can batch."""
         resolver = self.resolver
         docs = iter(stream)
         while batch := list(islice(docs, batch_size)):
@@ -88,26 +88,26 @@ class IncorefComponent:
                 yield _with(batch[int(number)], resolved)
 
     def set_error_handler(self, handler: ErrorHandler) -> None:
-        """What ``nlp.set_error_handler`` calls: a document that can't be resolved goes to it, and is left out."""
+        """Called by ``nlp.set_error_handler``; documents that can't be resolved go to the handler and are skipped."""
         self._error_handler = handler
 
     def get_error_handler(self) -> ErrorHandler:
         return self._error_handler
 
     def to_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> None:
-        """Keep the model with the pipeline, unless it is the one that comes with incoref."""
+        """Save the model with the pipeline, unless it is the one that comes with incoref."""
         if self._folder is not None:
             shutil.copytree(self._folder, path, dirs_exist_ok=True)
 
     def from_disk(self, path: Path | str, *, exclude: Iterable[str] = ()) -> IncorefComponent:
-        """Take the model that was kept with the pipeline, if there is one."""
+        """Use the model that was saved with the pipeline, if there is one."""
         if Path(path).is_dir():
             self._folder, self._loaded = Path(path), None
         return self
 
 
 def _with(doc: Doc, resolved: Document) -> Doc:
-    """The document of spaCy with the entities that were found, and no others of ours."""
+    """Store the entities found in the spaCy document, replacing those of an earlier run."""
     for key in [key for key in doc.spans if _GROUP.fullmatch(key)]:
         del doc.spans[key]
     words, starts = _words(doc), _sentence_starts(doc)
@@ -129,7 +129,7 @@ def make(
     eviction: str,
     max_entities: int | None,
 ) -> IncorefComponent:
-    """What ``nlp.add_pipe("incoref", config={…})`` calls."""
+    """Factory for ``nlp.add_pipe("incoref", config={…})``."""
     if nlp.lang not in _LANGUAGES:
         warnings.warn(
             f"the pipeline's language is '{nlp.lang}', and incoref's model knows English alone: expect few and wrong "
@@ -143,7 +143,7 @@ def make(
 
 
 def entities_of(doc: Doc) -> list[Entity]:
-    """The entities of a document, in order of appearance; tokens and sentences of their mentions are spaCy's."""
+    """The entities of a document, in order of appearance; token and sentence indices of mentions are spaCy's."""
     return [_entity(group) for group in _groups(doc)]
 
 
@@ -156,13 +156,13 @@ def entity_of(span: Span) -> Entity | None:
 
 
 def entity_at(token: Tok) -> Entity | None:
-    """The entity of the shortest mention that this token is in."""
+    """The entity of the shortest mention that contains this token."""
     inside = [(group, span) for group in _groups(token.doc) for span in group if span.start <= token.i < span.end]
     return _entity(min(inside, key=lambda pair: len(pair[1]))[0]) if inside else None
 
 
 def spans_by_entity(doc: Doc) -> SpanGroup:
-    """All mentions in one span group, each with its entity as the label: what displaCy's span style shows."""
+    """All mentions in one span group, labelled with their entities, for displaCy's span style."""
     spans = [
         Span(doc, mention.tokens[0], mention.tokens[1], label=f"{entity.id} {entity.name or mention.text}")
         for entity in entities_of(doc)
@@ -172,7 +172,7 @@ def spans_by_entity(doc: Doc) -> SpanGroup:
 
 
 def resolved_text_of(doc: Doc) -> str:
-    """The document's text with pronouns replaced by names."""
+    """The document's text, with pronouns replaced by names."""
     words = _words(doc)
 
     def renumbered(mention: Mention) -> Mention:
@@ -187,12 +187,12 @@ def resolved_text_of(doc: Doc) -> str:
 
 
 def _words(doc: Doc) -> list[int]:
-    """Numbers of the tokens that are words."""
+    """Indices of the tokens that are words, not white space."""
     return [token.i for token in doc if not token.is_space]
 
 
 def _document(doc: Doc) -> Document:
-    """The document's words and sentences."""
+    """Convert a spaCy document, with its words and sentences."""
     sentences = (_sentence(doc[first:end]) for first, end in _sentence_ranges(doc))
     return Document("spacy", doc.text, tuple(sentences))
 
@@ -203,9 +203,9 @@ def _sentence(span: Span) -> Sentence:
 
 
 def _sentence_ranges(doc: Doc) -> Iterator[tuple[int, int]]:
-    """Tokens of each sentence: spaCy's if it has set any, else those of incoref's own rules.
+    """Token ranges of the sentences: spaCy's if it has set any, else those found by incoref's rules.
 
-    A token that one of our sentences starts within belongs to the sentence before.
+    A token in which one of our sentences starts belongs to the previous sentence.
     """
     if doc.has_annotation("SENT_START"):
         yield from ((sentence.start, sentence.end) for sentence in doc.sents)
@@ -245,7 +245,7 @@ def _groups(doc: Doc) -> Iterator[SpanGroup]:
 
 
 def _entity(group: SpanGroup) -> Entity:
-    """The entity of a group, whose spans may have been edited since."""
+    """Restore the entity from a span group, whose spans may have been edited."""
     told = group.attrs[_OURS]
     decided = {(start, end): decisions for start, end, *decisions in told["mentions"]}
     mentions = []

@@ -1,8 +1,8 @@
-"""A splitter that leaves words and sentences to a spaCy pipeline.
+"""A splitter that delegates words and sentences to a spaCy pipeline.
 
-A pipeline may look at any word before it decides, so it is given whole paragraphs, and the sentences of a paragraph
-come out when a blank line or the end proves it complete: the same ones however the text arrives, but later than with
-the rules of ``incoref.text``. Knows no more of spaCy than that a pipeline makes a document of a string.
+A pipeline may base its decisions on any word, so it is given whole paragraphs. The sentences of a paragraph are
+returned once a blank line or the end of the text completes it: the same ones however the text arrives, but later than
+with the rules of ``incoref.text``. Only relies on a pipeline turning a string into a document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from incoref.text.splitter import LONGEST_STRETCH, Progress, end_of_blanks, long
 from incoref.types import Sentence, Token
 
 _PARAGRAPH = 4
-"""How many times a sentence's length a paragraph may have before it comes apart."""
+"""Maximum length of a paragraph, as a multiple of ``max_characters``; longer ones are cut."""
 
 _STRETCH = re.compile(rf"([^{BLANK}]{{1,{LONGEST_STRETCH}}}+)([{BLANK}]*+)")
 _HALF_SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -34,11 +34,11 @@ class SpacySplitter:
     """A loaded ``spacy.Language``."""
     max_tokens: int = 200
     max_characters: int = 5000
-    """A sentence that is longer comes in parts, and so does a paragraph of four times as many characters."""
+    """A sentence that exceeds either limit is cut, and so is a paragraph with more than four times the characters."""
 
     @classmethod
     def blank(cls, language: str = "en") -> SpacySplitter:
-        """With spaCy's rules for a language, and a full stop as the end of a sentence."""
+        """Create a splitter with spaCy's tokeniser for a language and its punctuation-based ``sentencizer``."""
         try:
             import spacy
         except ImportError as error:
@@ -48,11 +48,11 @@ class SpacySplitter:
         return cls(pipeline)
 
     def feed(self, pending: Pending, piece: str) -> tuple[list[Sentence], Pending]:
-        """The sentences of the paragraphs that the piece proves complete, and what is pending after it."""
+        """Return the sentences of paragraphs that are now complete, and the text still pending."""
         return self._read(pending, piece, final=False)
 
     def flush(self, pending: Pending) -> tuple[list[Sentence], Pending]:
-        """The sentences of what is pending, given that nothing follows."""
+        """Return the sentences in the pending text, given that nothing follows, and an empty ``Pending``."""
         sentences, _ = self._read(pending, "", final=True)
         return sentences, Pending(offset=pending.offset + len(pending.text))
 

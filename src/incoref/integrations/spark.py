@@ -1,4 +1,4 @@
-"""Spark: a function for ``DataFrame.mapInArrow``, and the schema of what it gives."""
+"""Spark: a function for ``DataFrame.mapInArrow``, and its output schema."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from incoref.resolver import Resolver, load
 
 
 class Resolve:
-    """Resolves the documents of a data frame; all columns but text and speaker are passed through, ``error`` is new.
+    """Resolves the documents in a data frame; passes all columns but text and speaker through and adds ``error``.
 
         resolve = Resolve(text_column="body")
         answers = frame.mapInArrow(resolve, resolve.schema(frame))
 
-    Each of Spark's Python processes loads the model once, and runs it in one thread. ``model`` is a folder that all
-    executors have, by default the model of the package.
+    Each of Spark's Python processes loads the model once and runs it in one thread. ``model`` is a folder available
+    to all executors, by default the model that comes with incoref.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Resolve:
         self._model, self._options = model, options
 
     def schema(self, frame: Any) -> Any:
-        """The schema of the answers to the rows of a data frame."""
+        """The output schema for a data frame."""
         try:
             from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
         except ImportError as error:
@@ -47,7 +47,7 @@ class Resolve:
         return from_arrow_schema(schema_in_an_engine(to_arrow_schema(frame.schema), self._columns, self._fields))
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Answers to Arrow batches, batch by batch."""
+        """Resolve Arrow batches one at a time."""
         resolver = _loaded(self._model)
         for batch in batches:
             table = arrow().Table.from_batches([batch])
@@ -59,5 +59,5 @@ class Resolve:
 
 @lru_cache(maxsize=1)
 def _loaded(model: str | None) -> Resolver:
-    """Spark keeps its Python processes: the next task finds the model where it is."""
+    """Load the model once per process: Spark reuses its Python processes for later tasks."""
     return load(model)
