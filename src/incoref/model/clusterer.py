@@ -23,8 +23,8 @@ from incoref.model.matmul import Product, plain_product
 class EntityMemory:
     """The entities of one text: mean vectors, their part of the scorer's hidden layer, and feature states.
 
-    Entities are numbered in order of creation. Copy before changing, where an earlier state must survive. An entity's
-    hidden part depends on its mean alone, to the last bit, so it need not be saved.
+    Entities are numbered in order of creation. Mutable: copy it before changing it if the earlier state is still
+    needed. An entity's hidden part depends only on its mean, to the last bit, so it isn't saved.
     """
 
     def __init__(self, size: int, hidden: int, types: int) -> None:
@@ -35,7 +35,7 @@ class EntityMemory:
         self._counts: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.states = EntityStates()
         self.participants: dict[str, int] = {}
-        """Speakers whose entity is known, not guessed."""
+        """Speakers whose entity is known rather than predicted."""
 
     def __len__(self) -> int:
         return self._length
@@ -62,12 +62,12 @@ class EntityMemory:
 
     @property
     def nbytes(self) -> int:
-        """Roughly how much memory it takes."""
+        """Approximate memory use in bytes."""
         arrays = (self._means, self._hidden, self._type_scores, self._counts)
         return sum(array.nbytes for array in arrays) + self.states.nbytes
 
     def copy(self, room: int = 0) -> EntityMemory:
-        """A copy with room for this many new entities."""
+        """Return a copy with room for this many new entities."""
         twin = EntityMemory.__new__(EntityMemory)
         twin._length = self._length
         twin._means, twin._hidden = _copied(self.means, room), _copied(self.entity_hidden, room)
@@ -77,7 +77,7 @@ class EntityMemory:
         return twin
 
     def append(self, mean: Floats, hidden: Floats, types: Floats) -> None:
-        """Add an entity with one mention; its feature state is added separately."""
+        """Add an entity with one mention; its feature state must be added separately."""
         new = self._length
         if new == len(self._counts):
             room = max(16, new)
@@ -87,13 +87,13 @@ class EntityMemory:
         self._length += 1
 
     def with_states(self, states: EntityStates) -> EntityMemory:
-        """The same entities with other feature states."""
+        """Return the same entities with other feature states."""
         twin = self.without_hidden()
         twin._hidden, twin.states, twin.participants = self._hidden, states, self.participants.copy()
         return twin
 
     def without_hidden(self) -> EntityMemory:
-        """What must be kept to come back to this memory: ``ClusterScorer.restored`` recomputes the hidden part."""
+        """Return the memory without its hidden part, which ``ClusterScorer.restored`` recomputes."""
         twin = EntityMemory.__new__(EntityMemory)
         twin._length = self._length
         twin._means, twin._hidden = self._means, self._hidden[:0].copy()
@@ -102,7 +102,7 @@ class EntityMemory:
         return twin
 
     def kept(self, entities: Sequence[int]) -> EntityMemory:
-        """These entities alone, renumbered in this order; the others' memory is freed."""
+        """Return only these entities, renumbered in this order; the others' memory is freed."""
         order = list(entities)
         twin = EntityMemory.__new__(EntityMemory)
         twin._length = len(order)
@@ -118,14 +118,14 @@ _Numbers = TypeVar("_Numbers", bound=np.generic)
 
 
 def _copied(rows: npt.NDArray[_Numbers], room: int) -> npt.NDArray[_Numbers]:
-    """A copy with room for more rows."""
+    """Return a copy with room for more rows."""
     twin = np.empty((len(rows) + room, *rows.shape[1:]), rows.dtype)
     twin[: len(rows)] = rows
     return twin
 
 
 class SpanVector(NamedTuple):
-    """A mention's vector, and what follows from it alone."""
+    """A mention's vector, and values computed from it alone."""
 
     vector: Floats
     hidden: Floats
@@ -136,7 +136,7 @@ class SpanVector(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Where a mention went: the entity, whether it is new, and the probability of every choice."""
+    """A linking decision: the mention's entity, whether it is new, and the probability of every choice."""
 
     entity: int
     new: bool
@@ -149,7 +149,7 @@ class ClusterScorer:
     def __init__(
         self, weights: Mapping[str, Floats], pair_features: Sequence[str], product: Product = plain_product
     ) -> None:
-        """``pair_features`` are in the order of the weights; the text's features follow them."""
+        """``pair_features`` are in the order of the weights; the per-text features follow them."""
         self.features = tuple(pair_features)
         self.attention = weights["attention.weight"][0]
         projection = np.ascontiguousarray(weights["projection.weight"].T)
@@ -163,7 +163,7 @@ class ClusterScorer:
         untyped = np.zeros((0, self.size), np.float32)
         types = weights.get("types.weight", untyped).T
         self.types, self.types_bias = types.shape[1], weights.get("types.bias", untyped[:, 0])
-        # What a mention adds by itself: to its pairs, to a new entity, and to its type.
+        # What a mention contributes by itself: to its pairs, to a new entity, and to its type.
         of_mentions = np.concatenate([of["mention"], weights["new_entity.0.weight"].T, types], axis=1)
         self.of_mentions = product("clusterer.mentions", of_mentions)
         names = (*self.features, *TEXT_FEATURES)
@@ -172,8 +172,9 @@ class ClusterScorer:
             name: weights[f"pair_features.tables.{name}.weight"] @ of["features"][i * size : (i + 1) * size]
             for i, name in enumerate(names)
         }
-        # What is left per pair is one product: with the element-wise product of the vectors, and with a one-hot row
-        # of classes. Its ones are scaled so that both parts' weights are of similar size: they are rounded together.
+        # One product is left per pair: with the element-wise product of the vectors, and with a one-hot row of
+        # classes. The ones are scaled so that the weights of both parts, which are quantised together, are of
+        # similar size.
         by_class = np.concatenate([tables[name] for name in self.features])
         self.onehot_scale = np.float32(abs(by_class).max() / (abs(of["product"]).max() or 1) or 1)
         pair = np.concatenate([of["product"], by_class / self.onehot_scale])
@@ -197,12 +198,12 @@ class ClusterScorer:
         return EntityMemory(self.size, len(self.bias), self.types)
 
     def constant(self, classes: Mapping[str, int]) -> Floats:
-        """What every mention of a text adds to its hidden part: biases, and the features of the whole text."""
+        """Return what all mentions of a text add to the hidden layer: biases and per-text features."""
         of_pairs = self.bias + sum(self.text_tables[name][number] for name, number in classes.items())
         return np.concatenate([of_pairs, self.new_bias])
 
     def spans(self, vectors: Floats, spans: Sequence[tuple[int, int]]) -> list[SpanVector]:
-        """Span vectors of spans (first, last, both inclusive) of a chunk with these word vectors."""
+        """Return the vectors of spans (first, last; both inclusive) of a chunk with these word vectors."""
         attention = vectors @ self.attention
         joined = np.empty((len(spans), self.span), np.float32)
         width = vectors.shape[1]
@@ -217,14 +218,15 @@ class ClusterScorer:
         return self.span_vectors(self.project(joined) + self.projection_bias)
 
     def span_vectors(self, vectors: Floats) -> list[SpanVector]:
-        """From projected vectors, (spans, size)."""
+        """Build span vectors from projected vectors, (spans, size)."""
         hidden, types = np.split(self.of_mentions(vectors), [len(self.bias) + len(self.new_bias)], axis=1)
         return list(map(SpanVector, vectors, hidden, types + self.types_bias))
 
     def scores(
         self, memory: EntityMemory, span: SpanVector, classes: npt.NDArray[np.int64], constant: Floats
     ) -> Floats:
-        """Scores of all entities and, last, of a new one, (entities + 1,); ``classes`` are (features, entities)."""
+        """Return the scores of all entities and, last, of a new one, (entities + 1,); ``classes`` are (features,
+        entities)."""
         entities, hidden_size = len(memory), len(self.bias)
         scores = np.empty(entities + 1, np.float32)
         of_mention = span.hidden + constant
@@ -248,7 +250,7 @@ class ClusterScorer:
     def assign(
         self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, constant: Floats, temperature: float = 1.0
     ) -> Decision:
-        """Put a mention where it scores highest; changes ``memory``."""
+        """Link a mention to the highest-scoring entity or a new one; changes ``memory``."""
         classes = memory.states.classes(facts, self.features)
         scores = self.scores(memory, span, classes, constant)
         for row, prior in self.priors:
@@ -256,14 +258,14 @@ class ClusterScorer:
         if facts.says_i and facts.speaker in memory.participants:
             scores[np.arange(len(scores)) != memory.participants[facts.speaker]] = -np.inf
         elif facts.says_i and facts.speaker is not None:
-            scores[list(memory.participants.values())] = -np.inf  # they are other people
+            scores[list(memory.participants.values())] = -np.inf  # known to be other people
         weights = np.exp((scores - scores.max()) / temperature)
         entity = int(scores.argmax())
         self.add(memory, span, facts, entity)
         return Decision(entity, entity == len(weights) - 1, weights / weights.sum())
 
     def add(self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, entity: int) -> None:
-        """Put a mention into an entity; a number one past the last creates it."""
+        """Add a mention to an entity; a number one past the last creates one."""
         vector, _, types = span
         if entity == len(memory):
             memory.append(vector, vector @ self.entity, types)
@@ -283,7 +285,7 @@ class ClusterScorer:
         states: EntityStates,
         participants: Mapping[str, int],
     ) -> EntityMemory:
-        """The memory with these entities, exactly as it was saved or left."""
+        """Rebuild a memory from its saved entities, bit for bit."""
         memory = self.empty()
         for mean, types in zip(means, type_scores, strict=True):
             memory.append(mean, mean @ self.entity, types)
@@ -292,7 +294,7 @@ class ClusterScorer:
         return memory
 
     def merged(self, memory: EntityMemory, one: int, other: int) -> EntityMemory:
-        """The memory after two entities turn out to be the same: ``one`` stays, ``other`` is gone."""
+        """Return the memory with two entities merged: ``one`` stays, ``other`` is removed."""
         twin = memory.copy()
         counts = twin.counts[[one, other]]
         twin.means[one] = (counts / counts.sum()).astype(np.float32) @ twin.means[[one, other]]
@@ -306,7 +308,8 @@ class ClusterScorer:
     def with_row(
         self, memory: EntityMemory, row: int, mean: Floats, types: Floats, count: int, states: EntityStates
     ) -> EntityMemory:
-        """The memory with another content of a row, which may be one past the last; ``states`` are of all rows."""
+        """Return the memory with one row replaced, or appended if it is one past the last; ``states`` cover all
+        rows."""
         twin = memory.copy(room=1)
         if row == len(twin):
             twin.append(mean, mean @ self.entity, types)

@@ -1,16 +1,16 @@
-"""The model step by step: one action at a time, one mention at a time. The readable definition.
+"""The readable definition of the model: one action at a time, one mention at a time.
 
-It runs the heads' weights in the plainest way, and is what the fast code is tested against: ``detector`` and
-``clusterer`` at run time, and the vectorised networks of training. The notation is the paper's:
+It runs the heads in the plainest way. The fast code is tested against it: ``detector`` and ``clusterer`` at run time,
+and the vectorised networks in training. The notation is the paper's:
 
 - An encoder gives every word a vector x, the mean of its sub-words' vectors. It reads one block (by default, one
-  sentence) at a time, with as many earlier sentences as fit into its window.
+  sentence) at a time; a ``kv_cache`` encoder also attends to as many earlier sentences as fit into its window.
 - The detector moves a cursor through the block. At every step it scores four actions (``transitions``) from the word
   under the cursor, a Stack-LSTM over the open left boundaries, an LSTM over the actions so far, and features.
-- POP and PEEK emit a mention. The clusterer scores it against every entity so far and against a new one, puts it
-  where the score is highest, and updates that entity's vector, the mean of its mentions'.
+- POP and PEEK emit a mention. The clusterer scores it against every entity so far and against a new one, links it to
+  the one with the highest score, and updates that entity's vector, the mean of its mentions' vectors.
 
-Unlike the paper's, this model projects span vectors, learns a score for a new entity, has more pair features
+Unlike the paper's model, this one projects span vectors, learns a score for a new entity, has more pair features
 (``features``), and adds a bias for each of their classes.
 """
 
@@ -42,21 +42,21 @@ class Gold:
 
 @dataclass
 class Trace:
-    """Everything that happened while a text was read."""
+    """Everything that happened while reading a text."""
 
     actions: list[Action] = field(default_factory=list)
     action_scores: list[Array] = field(default_factory=list)
-    """(4,) at each step, minus infinity where illegal."""
+    """Scores at each step, (4,); minus infinity for illegal actions."""
     mentions: list[Span] = field(default_factory=list)
-    """First and last word, numbered through the text."""
+    """First and last word of each mention, as indices into the text."""
     entity_scores: list[Array] = field(default_factory=list)
-    """For each mention: of the entities in order of creation, then of a new one."""
+    """For each mention, the scores of all entities in order of creation, then of a new one."""
     entities: list[int] = field(default_factory=list)
     """The entity that each mention joined."""
 
 
 class Definition:
-    """The heads of a model, by the names that their weights have in ``head.safetensors``."""
+    """The heads of a model; ``weights`` have the names used in ``head.safetensors``."""
 
     def __init__(self, weights: Mapping[str, npt.NDArray[np.floating]], pair_features: Sequence[str]) -> None:
         self._weights = {name: np.asarray(value, np.float64) for name, value in weights.items()}
@@ -70,12 +70,12 @@ class Definition:
         scheme: int,
         gold: Gold | None = None,
     ) -> Trace:
-        """Read a text, block by block, whose words have these vectors, (words, size) for each block."""
+        """Read a text block by block; ``vectors`` holds the word vectors of each block, (words, size)."""
         return _Reading(self._weights, self._pair_features, genre, scheme, gold).run(blocks, vectors)
 
 
 class _Reading:
-    """One reading of a text."""
+    """A single pass over a text."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class _Reading:
     # Detecting mentions
 
     def _read_block(self, x: Array) -> None:
-        """Actions until the block is read; no mention stays open across its end."""
+        """Take actions until the end of the block; no mention stays open past it."""
         state = transitions.start(len(x))
         stack = [self._start("stack_start")]
         history = self._start("action_start")
@@ -157,10 +157,10 @@ class _Reading:
         c = _sigmoid(forget) * c + _sigmoid(into) * np.tanh(candidate)
         return _sigmoid(out) * np.tanh(c), c
 
-    # Clustering them
+    # Clustering mentions
 
     def _cluster(self, mention: Span, x: Array) -> None:
-        """Put a mention into the entity with the highest score, or into its gold one."""
+        """Link a mention to the highest-scoring entity, or to its gold entity."""
         first, last = (self._first_word + place for place in mention)
         sentence = self._sentence_of[first]
         facts = facts_of(
@@ -218,7 +218,7 @@ class _Reading:
         return float(self._linear("clusterer.new_entity.2", _relu(self._linear("clusterer.new_entity.0", v)))[0])
 
     def _prior(self, classes: npt.NDArray[np.int64]) -> float:
-        """What is known about a pair besides all that the model has learned; for its own decisions only."""
+        """Sum the features' priors for a pair: constants, added only when the model decides for itself."""
         priors = (REGISTRY[name].prior for name in self._pair_features)
         return sum(float(prior[number]) for prior, number in zip(priors, classes, strict=True) if prior is not None)
 

@@ -1,8 +1,8 @@
 """The mention detector at run time: greedy decoding of one chunk, in NumPy.
 
-The scorer's first layer is a sum of four products, so all tokens of a chunk are projected at once, a stack state once
-per PUSH, features are constants, and only the small action history is left per action (30 x 1000). ``decode`` knows
-an interface, ``Scoring``, and no weights; ``ActionScorer`` is the one with weights.
+The scorer's first layer is a sum of four products, so all tokens of a chunk are projected at once and each stack
+state once per PUSH; features are precomputed, and only the small product with the action history (30 x 1000) is left
+per action. ``decode`` knows only the interface ``Scoring``; ``ActionScorer`` holds the weights.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ _HALF = np.float32(0.5)
 
 
 class Scoring(Protocol):
-    """Scores the actions of one chunk, one step after the other."""
+    """Scores the actions of one chunk, step by step."""
 
     def scores(self, position: int, top: int | None) -> Sequence[float]:
-        """Scores of the four actions at a token above this left boundary; illegal ones are not looked at."""
+        """Return scores of all four actions at a token, given the left boundary on top of the stack; illegal ones are
+        ignored."""
         ...
 
     def taken(self, position: int, action: Action) -> None:
-        """Told of every action after it was chosen at this token."""
+        """Called with every action after it was chosen at this token."""
         ...
 
 
@@ -44,7 +45,7 @@ class Step:
 
 
 def decode(scoring: Scoring, length: int, temperature: float = 1.0) -> list[Step]:
-    """The greedy derivation over ``length`` tokens."""
+    """Return the greedy derivation over ``length`` tokens."""
     steps: list[Step] = []
     stack: list[int] = []
     last: Action | None = None
@@ -72,7 +73,7 @@ def decode(scoring: Scoring, length: int, temperature: float = 1.0) -> list[Step
 def chosen(
     allowed: Sequence[Action], scores: Sequence[float], temperature: float
 ) -> tuple[Action, dict[Action, float]]:
-    """The best of the legal actions, and the probability of each."""
+    """Return the best legal action, and the probability of each."""
     best = max(allowed, key=scores.__getitem__)
     highest = scores[best]
     weights = [exp((scores[action] - highest) / temperature) for action in allowed]
@@ -81,7 +82,7 @@ def chosen(
 
 
 class ActionScorer:
-    """The detector's weights, with the products that don't depend on the text done once."""
+    """The detector's weights, with products that don't depend on the text precomputed."""
 
     def __init__(self, weights: Mapping[str, Floats], product: Product = plain_product) -> None:
         hidden = weights["hidden.linear.weight"].T  # (parts, hidden)
@@ -96,29 +97,29 @@ class ActionScorer:
             for i, name in enumerate(DETECTOR_FEATURES)
         }
         self.bias = weights["hidden.linear.bias"]
-        self.zeros = np.zeros_like(self.bias)  # NumPy is quicker at a maximum with a row than with a number
+        self.zeros = np.zeros_like(self.bias)  # NumPy takes a maximum faster with a row than with a scalar
         self.output, self.output_bias = weights["output.weight"], weights["output.bias"]
         self.stack_lstm = _Lstm.of(weights, "stack_cell.", "")
         self.stack = np.ascontiguousarray(of["stack"])
         self.stack_start = weights["stack_start"]
         self.empty_stack = self.stack_start[0] @ self.stack
         self.empty_gates = self.stack_start[0] @ self.stack_lstm.own
-        # A token's share of the hidden layer and of the stack LSTM's gates, in one product.
+        # What a token adds to the hidden layer and to the stack LSTM's gates, in one product.
         self.of_tokens = product("detector.tokens", np.concatenate([of["token"], self.stack_lstm.inputs], axis=1))
         self.action_lstm = _Lstm.of(weights, "action_lstm.", "_l0")
-        # The action LSTM's input is one of four embeddings: its share of the gates is a table of four rows.
+        # The action LSTM's input is one of four embeddings: what it adds to the gates is a table of four rows.
         self.action_gates = weights["action_embedding.weight"] @ self.action_lstm.inputs + self.action_lstm.bias
-        # A history's share of the hidden layer and of the next step's gates, in one product.
+        # What the history adds to the hidden layer and to the next step's gates, in one product.
         self.history = np.concatenate([of["history"], self.action_lstm.own], axis=1)
         self.action_start = weights["action_start"]
         self.no_history = self.action_start[0] @ self.history
 
     def begin(self, vectors: Floats, classes: Mapping[str, int]) -> Scoring:
-        """Scoring for a chunk of token vectors (n, vector); ``classes`` are the features that hold for all of it."""
+        """Start scoring a chunk with token vectors (n, vector); ``classes`` are its per-text features."""
         return _ChunkScoring(self, vectors, classes)
 
     def shares(self, vectors: Floats, classes: Mapping[str, int]) -> tuple[Floats, Floats]:
-        """What each token adds to the hidden layer, and to the stack LSTM's gates once it is pushed."""
+        """Return what each token adds to the hidden layer, and to the stack LSTM's gates once it is pushed."""
         constant = self.bias + sum(self.tables[name][number] for name, number in classes.items())
         of_tokens = self.of_tokens(vectors)
         return of_tokens[:, : len(constant)] + constant, of_tokens[:, len(constant) :] + self.stack_lstm.bias
@@ -158,10 +159,10 @@ class _ChunkScoring:
 
 @dataclass(frozen=True, slots=True)
 class _Lstm:
-    """An LSTM's weights, gates in the order input, forget, output, candidate.
+    """An LSTM's weights, with gates in the order input, forget, output, candidate.
 
-    The logistic function is 0.5 tanh(x / 2) + 0.5, so that one call serves all four gates: the first three are stored
-    halved.
+    The logistic function is 0.5 tanh(x / 2) + 0.5, so one tanh serves all four gates: the weights of the first three
+    are stored halved.
     """
 
     inputs: Floats  # (input, 4 x size)
@@ -170,7 +171,7 @@ class _Lstm:
 
     @classmethod
     def of(cls, weights: Mapping[str, Floats], prefix: str, suffix: str) -> _Lstm:
-        """From PyTorch's weights, whose order is input, forget, candidate, output."""
+        """Convert PyTorch's weights, whose order is input, forget, candidate, output."""
 
         def turned(weight: Floats) -> Floats:
             in_gate, forget, candidate, out = np.split(weight, 4)
@@ -182,7 +183,8 @@ class _Lstm:
 
 
 def lstm_step(gates: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """The next outputs and cells, (…, size), from the sums of all that the gates of an ``_Lstm`` are told."""
+    """Return the next outputs and cells, (…, size), from the summed inputs of an ``_Lstm``'s gates, which are
+    overwritten."""
     size = c.shape[-1]
     squashed = np.tanh(gates, out=gates)
     logistic = squashed[..., : 3 * size] * _HALF

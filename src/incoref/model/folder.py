@@ -1,8 +1,8 @@
-"""A model folder, loaded: tokenizer, encoder and heads, with the one function that reads a block of sentences.
+"""Load a model folder: tokenizer, encoder and heads, and the one function that reads a block of sentences.
 
 The folder holds ``config.json``, ``encoder.onnx``, ``head.safetensors`` (the weights of detector and clusterer),
-``head.onnx`` (their large matrix products), ``tokenizer.json``, ``golden.json`` (texts with the clusters that they
-must give) and ``MODEL_CARD.md``. State is passed in and out, so one model serves many texts, from many threads.
+``head.onnx`` (their large matrix products), ``tokenizer.json``, ``golden.json`` (texts with their expected clusters)
+and ``MODEL_CARD.md``. State is passed in and out, so one model serves many texts and threads.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from incoref.options import UNKNOWN_GENRE, block_size
 
 FORMAT = 4
 WORD_TABLE = "encoder.words.bin"
-"""The word embeddings of a large encoder, in a file of their own beside its graph."""
+"""The word embeddings of a large encoder, stored separately from its graph."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """What ``config.json`` says."""
+    """The contents of ``config.json``."""
 
     name: str
     names: HeadNames
     encoder: str = "stateless"
-    """The kind of encoder: ``stateless``, or ``kv_cache``, whose sentences attend to those before them."""
+    """The kind of encoder: ``stateless``, or ``kv_cache``, whose sentences attend to earlier ones."""
     window: WindowSizes = field(default_factory=WindowSizes)
     temperatures: Temperatures = field(default_factory=Temperatures)
     k: int = 1
-    """Sentences in a block that the model was trained for: what it reads at once unless a setting says otherwise."""
+    """Sentences per block in training, and at run time unless a setting says otherwise."""
     description: str = ""
     capitals: bool = False
-    """Whether the encoder is told how words are capitalised."""
+    """Whether the encoder takes capitalisation as input."""
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -84,19 +84,19 @@ class ModelConfig:
 
 
 Block = Sequence[tuple[Utterance, Subwords]]
-"""Sentences that are read at once."""
+"""Sentences that are read together."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """What is known after some blocks of a text."""
+    """The state after reading some blocks of a text."""
 
     reading: ReadingState
     encoder: EncoderState
 
 
 class Model:
-    """A loaded model. Has no state of its own."""
+    """A loaded model. Stateless."""
 
     def __init__(
         self, folder: Path, config: ModelConfig, tokenizer: SubwordTokenizer, encoder: Encoder, heads: Heads
@@ -106,9 +106,9 @@ class Model:
 
     @classmethod
     def load(cls, folder: Path | str | None = None, threads: int = 1, *, spin: bool = True) -> Model:
-        """The model in a folder, an installed one by its name, or the one that comes with the package.
+        """Load a model from a folder, an installed model by name, or by default the bundled model.
 
-        ``spin`` says whether several threads keep their processors busy while they wait for each other.
+        ``spin`` says whether threads that wait for each other busy-wait.
         """
         place = find_model(folder)
         if type(threads) is not int or threads < 1:
@@ -132,7 +132,7 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of the model's files: a text can go on only with the model that it began with."""
+        """A digest of the model's files: a text can only be continued with the model that started it."""
         digest = hashlib.blake2b(digest_size=16)
         names = ["config.json", "encoder.onnx", "head.onnx", "head.safetensors", "tokenizer.json"]
         if (self.folder / WORD_TABLE).exists():
@@ -144,18 +144,19 @@ class Model:
 
     @property
     def setting(self) -> str:
-        """How many sentences the model reads at once by default, as ``SessionOptions.setting`` names it."""
+        """How many sentences the model reads at once by default, in the form of ``SessionOptions.setting``."""
         return "sent-inc" if self.config.k == 1 else f"k={self.config.k}"
 
     def block_size(self, setting: str | None = None) -> int | None:
-        """Sentences per block in a setting, by default the model's own; None is as many as fit a window."""
+        """Return the sentences per block in a setting, by default the model's own; None means as many as fit a
+        window."""
         return block_size(setting or self.setting)
 
     def start(self) -> ModelState:
         return ModelState(self.heads.start(), self.encoder.start())
 
     def classes(self, scheme: str | None = None, genre: str = UNKNOWN_GENRE) -> dict[str, int]:
-        """The features of a whole text; the first scheme is the default."""
+        """Return the classes of the per-text features; the default is the first scheme."""
         names = self.config.names
         for what, value, known in (
             ("scheme", scheme or names.schemes[0], names.schemes),
@@ -168,13 +169,14 @@ class Model:
     def blocks(
         self, utterances: Iterable[Utterance], k: int | None = 1, speaker: str | None = None
     ) -> list[list[tuple[Utterance, Subwords]]]:
-        """Sentences cut into blocks that can be read; ``speaker`` is the one before the first."""
+        """Group sentences into blocks that the encoder can take; ``speaker`` is the speaker before the first
+        sentence."""
         return blocks_of(utterances, self.tokenizer, self.config.window.longest_block, k, speaker)
 
     def foreseen(self, blocks: Sequence[Block], classes: Mapping[str, int]) -> list[Seen] | None:
-        """What ``step`` will see in each of many blocks, of one text or of several, for a fraction of the time.
+        """Return what ``step`` will see in each of many blocks, of one or several texts, in a fraction of the time.
 
-        None for an encoder whose blocks attend to those before them.
+        None for an encoder whose blocks attend to earlier ones.
         """
         subwords = [joined([part for _, part in block]) for block in blocks]
         vectors = self.encoder.encode_all([block.ids for block in subwords])
@@ -188,9 +190,9 @@ class Model:
         seen: Seen | None = None,
         between: Callable[[], None] | None = None,
     ) -> tuple[ModelState, BlockResult]:
-        """Read one block: its mentions, and the state after it.
+        """Read one block; return the state after it, and its mentions.
 
-        ``seen`` is what was foreseen of it; ``between`` as for ``Heads.resolved``.
+        ``seen`` is the block's result from ``foreseen``; ``between`` as for ``Heads.resolved``.
         """
         if seen is not None:
             utterances = [utterance for utterance, _ in block]
@@ -204,15 +206,16 @@ class Model:
         return ModelState(reading, encoder), result
 
     def vector_of(self, words: Sequence[str]) -> SpanVector:
-        """The vector of a mention that stands alone."""
+        """Return the vector of a mention encoded by itself."""
         return self.vectors_of([Utterance(tuple(words))], [(0, len(words) - 1)])[0]
 
     def vectors_of(
         self, utterances: Iterable[Utterance], spans: Sequence[tuple[int, int]], speaker: str | None = None
     ) -> list[SpanVector]:
-        """The vectors of mentions (first, last, both inclusive) in sentences that are read by themselves.
+        """Return the vectors of mentions (first, last; both inclusive) in sentences read without earlier context.
 
-        ``speaker`` is the one before the first. A mention that goes on where a long sentence is cut ends there.
+        ``speaker`` is the speaker before the first sentence. A mention that crosses a cut in a long sentence ends
+        there.
         """
         state, place = self.encoder.start(), 0
         by_span: dict[tuple[int, int], SpanVector] = {}
@@ -228,7 +231,7 @@ class Model:
 
 
 def read_heads(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-    """The weights of detector and clusterer, and the layout that they were written with."""
+    """Read the weights of detector and clusterer, and the layout they were written with."""
     try:
         with safe_open(path, framework="numpy") as file:
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
@@ -238,7 +241,7 @@ def read_heads(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]
 
 
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:
-    """A vector for each word: the mean of its sub-words', (words, width)."""
+    """Return a vector per word, the mean of its sub-words' vectors, (words, width)."""
     owned = subwords.word != NO_WORD
     counts = np.bincount(subwords.word[owned])
     if not len(counts):

@@ -1,7 +1,7 @@
-"""What the training side and the running side must agree on: the order of everything inside the heads' weights.
+"""The layout of the heads' weights, on which training and run time must agree.
 
-Both import it from here; a model folder stores it with its heads and is refused if it disagrees, so that a swapped
-order is an error rather than a model that is silently worse. Independent of PyTorch.
+Both sides import it from here. A model folder stores it with the heads' weights and is rejected on a mismatch, so a
+swapped order is an error rather than a model that is silently worse. Independent of PyTorch.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from incoref.model.features import REGISTRY
 from incoref.model.transitions import Action
 
 TEXT_FEATURES = ("genre", "scheme")
-"""Features that hold for a whole text: inputs of the detector and of the clusterer alike."""
+"""Per-text features: inputs to both the detector and the clusterer."""
 
 DETECTOR_PARTS = ("token", "stack", "history", "features")
-"""The input of the detector's hidden layer."""
+"""Inputs to the detector's hidden layer, in order."""
 DETECTOR_FEATURES = (*TEXT_FEATURES, "width")
 
 SPAN_PARTS = ("first", "last", "mean", "width")
-"""A span vector before its projection: its first and last word, the attention-weighted mean, and its width."""
+"""Parts of a span vector before projection: first and last word, attention-weighted mean, and width embedding."""
 PAIR_PARTS = ("mention", "entity", "product", "features")
-"""The input of the clusterer's hidden layer; features are those of the pair, then those of the text."""
+"""Inputs to the clusterer's hidden layer, in order; of the features, those of the pair come first, then per-text
+ones."""
 
 WIDEST = 29
-"""Widths, in tokens from the first to the last, are classes from 0 to this one, which stands for wider spans too."""
+"""The largest width class. A span's class is its last token minus its first; wider spans share the largest class."""
 SPAN_WIDTHS = WIDEST + 1
 EMPTY_STACK = SPAN_WIDTHS
 """The class of the detector's width feature when the stack is empty."""
@@ -47,7 +48,7 @@ def head_layout(pair_features: Sequence[str]) -> dict[str, Any]:
 
 
 def pair_features_of(layout: Mapping[str, Any]) -> tuple[str, ...]:
-    """The pair features of heads with this layout; ValueError if this version would read their weights wrongly."""
+    """Return the pair features of heads with this layout; ValueError if this version would misread their weights."""
     features = dict(layout["pair_features"])
     unknown = [name for name in features if name not in REGISTRY]
     if unknown:

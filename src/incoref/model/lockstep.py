@@ -1,7 +1,7 @@
-"""The detector over many chunks at once: one action of each at a time, with the same bits as chunk by chunk.
+"""Batched decoding: the detector on many chunks in lockstep, bit-identical to decoding them one by one.
 
-Chunks don't depend on each other. What is computed by element is computed for all of them in one call; products with
-a vector stay products with a vector, one for each chunk, because a product of matrices would add up in another order.
+Chunks don't depend on each other. Element-wise operations run on all chunks in one call; products with a vector stay
+separate, one per chunk, because a product of matrices would sum in another order.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from incoref.model.matmul import Floats
 from incoref.model.transitions import EFFECTS, LEGAL, Action
 
 _AT_ONCE = 48
-"""Chunks: more need more memory than a core has close by."""
+"""Chunks per batch; more don't fit into a core's cache."""
 
 
 def decode_all(
     scorer: ActionScorer, chunks: Sequence[Floats], classes: Mapping[str, int], temperature: float = 1.0
 ) -> list[list[Step]]:
-    """What ``decode`` finds in each chunk of token vectors (n, vector)."""
+    """Return what ``decode`` gives for each chunk of token vectors (n, vector)."""
     derivations: list[list[Step]] = [[] for _ in chunks]
-    # Chunks of like length finish together.
+    # Chunks of similar length finish together.
     order = sorted((number for number, chunk in enumerate(chunks) if len(chunk)), key=lambda n: len(chunks[n]))
     for start in range(0, len(order), _AT_ONCE):
         some = order[start : start + _AT_ONCE]
@@ -36,7 +36,7 @@ def decode_all(
 
 
 class _Chunk:
-    """How far the derivation of one chunk has come."""
+    """The progress of one chunk's derivation."""
 
     __slots__ = ("first", "last", "length", "position", "stack", "steps")
 
@@ -63,7 +63,7 @@ class _Lockstep:
         self._histories = np.repeat(scorer.no_history[None], count, axis=0)
         h, c = scorer.stack_start
         self._stacks: list[list[tuple[Floats, Floats]]] = [[(h, c)] for _ in chunks]
-        self._tops = np.repeat(scorer.empty_stack[None], count, axis=0)  # the top's share of the hidden layer
+        self._tops = np.repeat(scorer.empty_stack[None], count, axis=0)  # what it adds to the hidden layer
         self._below: list[list[Floats]] = [[scorer.empty_stack] for _ in chunks]
 
     def decoded(self, temperature: float) -> list[list[Step]]:
@@ -108,7 +108,7 @@ class _Lockstep:
         return [chunk.steps for chunk in self._chunks]
 
     def _scores(self, numbers: Sequence[int]) -> list[list[float]]:
-        """Scores of the four actions in each of these chunks."""
+        """Return the scores of the four actions in each of these chunks."""
         scorer = self._scorer
         chunks = [self._chunks[number] for number in numbers]
         widths = [min(WIDEST, chunk.position - chunk.stack[-1]) if chunk.stack else EMPTY_STACK for chunk in chunks]
@@ -123,7 +123,7 @@ class _Lockstep:
         return scores
 
     def _remember(self, numbers: Sequence[int], actions: Sequence[Action]) -> None:
-        """Tell the action LSTMs of these chunks what was done."""
+        """Feed these chunks' actions to their action LSTMs."""
         scorer = self._scorer
         gates = scorer.action_gates[actions] + self._histories[numbers, self._hidden :]
         h, cells = lstm_step(gates, self._cells[numbers])
@@ -131,7 +131,7 @@ class _Lockstep:
         self._histories[numbers] = _each_times(h, scorer.history)
 
     def _push(self, numbers: Sequence[int]) -> None:
-        """Put these chunks' tokens on their stacks."""
+        """Push these chunks' current tokens onto their stacks."""
         scorer = self._scorer
         chunks = [self._chunks[number] for number in numbers]
         tops = [self._stacks[number][-1] for number in numbers]
@@ -150,6 +150,6 @@ class _Lockstep:
 
 
 def _each_times(rows: Floats, matrix: Floats) -> Floats:
-    """Each row by itself times the matrix, as ``row @ matrix`` gives it."""
+    """Multiply each row by the matrix separately, exactly as ``row @ matrix`` does."""
     product: Floats = np.matmul(rows[:, None, :], matrix)[:, 0]
     return product

@@ -1,12 +1,12 @@
-"""Products with the heads' fixed matrices, with a chosen number of threads.
+"""Matrix products with the heads' fixed matrices, on a chosen number of threads.
 
-NumPy's BLAS spreads a product over all cores, a setting of the whole process. The products of detector and clusterer
-take less than a millisecond; where other programs want the cores too, threads that wait for each other take a hundred
-times as long. ONNX Runtime uses the threads of its session and is about twice as fast for few rows: it packs the
-matrix for the processor once, where BLAS does so for every product. In 8 bits, large products take half to a third of
-that.
+NumPy's BLAS spreads a product over all cores, and its thread count is a setting of the whole process. The products of
+detector and clusterer take less than a millisecond; when other programs need the cores too, threads that wait for
+each other make them a hundred times slower. ONNX Runtime uses the threads of its session and is about twice as fast
+for few rows: it packs the matrix for the processor once, where BLAS packs it for every product. In 8 bits, large
+products take a half to a third of that time.
 
-The matrices are in the model folder's ``head.onnx``: one graph of independent products, of which each call runs one.
+The matrices are in the model folder's ``head.onnx``, a graph of independent products; each call runs one of them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ import onnxruntime
 
 Floats = npt.NDArray[np.float32]
 Times = Callable[[Floats], Floats]
-"""Rows (m, k) times a fixed matrix: (m, n)."""
+"""Multiplies rows (m, k) by a fixed matrix, giving (m, n)."""
 Product = Callable[[str, Floats], Times]
-"""From a matrix (k, n), with the name that it has in ``head.onnx``, to the function that multiplies with it."""
+"""Takes a matrix (k, n) and its name in ``head.onnx``; returns the function that multiplies by it."""
 
 ROWS = ".rows"
-"""The input of the product NAME is NAME.rows, its output NAME."""
+"""The product NAME has the input NAME.rows and the output NAME."""
 _SMALL = 1 << 18
-"""Multiplications up to which BLAS stays in one thread and is faster to call."""
+"""Up to this many multiplications, BLAS stays in one thread and is faster to call."""
 _ERRORS = 3
 
 
 def plain_product(name: str, matrix: Floats) -> Times:
-    """By NumPy."""
+    """Multiply with NumPy."""
     return lambda rows: rows @ matrix
 
 
@@ -44,7 +44,7 @@ class HeadProducts:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
-        options.log_severity_level = _ERRORS  # it warns that inputs have defaults: those of the products not run
+        options.log_severity_level = _ERRORS  # it warns about the defaults of inputs of products that aren't run
         self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self._shapes = {
             rows.name.removesuffix(ROWS): (rows.shape[1], product.shape[1])

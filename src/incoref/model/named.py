@@ -1,7 +1,7 @@
-"""Models by name: the one in the package, and those of other installed packages.
+"""Find models by name: the bundled one and those of other installed packages.
 
-A package offers models by entry points of the group ``incoref.models``: the name of the model, and an object that is
-the path of its folder. Knows nothing of what is in a model folder.
+A package provides models through entry points in the group ``incoref.models``: an entry point has the model's name
+and loads the path of the model folder. This module doesn't look inside model folders.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ DEFAULT_MODEL = Path(__file__).parents[1] / "models" / "en"
 _GROUP = "incoref.models"
 _SHIPPED = ("en", "en-small", "en-small-4")
 _PACKAGES = {"en-base": "incoref-en-base"}
-"""Our models that are packages of their own."""
+"""Our models that are distributed as separate packages."""
 
 
 def find_model(given: Path | str | None) -> Path:
-    """The folder of a model: a folder itself, an installed model's name, or, for None, the model in the package."""
+    """Return the folder of a model, given the folder itself, an installed model's name, or None for the bundled
+    model."""
     if given is None:
         if not DEFAULT_MODEL.is_dir():
             raise IncorefError(f"{DEFAULT_MODEL}: incoref comes without a default model here")
@@ -43,7 +44,7 @@ def find_model(given: Path | str | None) -> Path:
 
 
 def installed_model(name: str) -> Path | None:
-    """The folder of an installed model, if there is one of this name."""
+    """Return the folder of the installed model with this name, if there is one."""
     if name in _SHIPPED:
         return DEFAULT_MODEL
     return next((Path(point.load()) for point in entry_points(group=_GROUP, name=name)), None)

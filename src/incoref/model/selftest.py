@@ -1,4 +1,7 @@
-"""Does a model folder still give what it gave when it was made? ``golden.json`` holds texts and their clusters."""
+"""Check that a model folder still gives the clusters it gave when it was made.
+
+``golden.json`` holds the texts and their clusters.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Golden:
 
 
 def document_of(sentences: Sequence[Sequence[str]], speakers: Sequence[str | None]) -> Document:
-    """Tokenised sentences as a document: one space between words, one line a sentence."""
+    """Build a document from tokenised sentences: words joined by spaces, one sentence per line."""
     placed, offset = [], 0
     for words, speaker in zip(sentences, speakers, strict=True):
         start, tokens = offset, []
@@ -42,7 +45,7 @@ def document_of(sentences: Sequence[Sequence[str]], speakers: Sequence[str | Non
 
 
 def clusters_of(model: Model, sentences: Sequence[Sequence[str]], speakers: Sequence[str | None]) -> Clusters:
-    """What the model finds in a text, as ``golden.json`` keeps it."""
+    """Return the model's clusters for a text, in the format of ``golden.json``."""
     utterances = [Utterance(tuple(words), speaker) for words, speaker in zip(sentences, speakers, strict=True)]
     clusters: Clusters = []
     state, classes = model.start(), model.classes()
@@ -55,7 +58,7 @@ def clusters_of(model: Model, sentences: Sequence[Sequence[str]], speakers: Sequ
 
 
 def check(model: Model) -> int:
-    """Compare the model with its ``golden.json``; gives the number of texts, or an error for the first fault."""
+    """Check the model against its ``golden.json``. Return the number of texts; the first mismatch is an error."""
     path = model.folder / "golden.json"
     try:
         texts = [Golden.from_json(item) for item in json.loads(path.read_text(encoding="utf-8"))["texts"]]

@@ -1,7 +1,7 @@
-"""One step of the resolver: the token vectors of a block of sentences and a state in, mentions and a new state out.
+"""One step of the resolver: from word vectors of a block of sentences and a state to mentions and a new state.
 
-No input or output, no globals: the entity memory and the place in the text are passed in and out. Where the vectors
-come from is the encoder's business.
+No I/O and no globals: the entity memory and the position in the text are passed in and out. The vectors come from an
+encoder that this module knows nothing about.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from incoref.model.subwords import Utterance
 from incoref.options import UNKNOWN_GENRE
 
 _AT_ONCE = 8
-"""Mentions that are linked before ``between`` is called."""
+"""Number of mentions linked between two calls of ``between``."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingState:
-    """What is known after some sentences."""
+    """The state after reading some sentences."""
 
     memory: EntityMemory
     tokens: int = 0
@@ -39,7 +39,7 @@ class ReadingState:
 
 @dataclass(frozen=True, slots=True)
 class FoundMention:
-    """A mention with the decisions that made it; token numbers count from the start of the text."""
+    """A mention with the decisions behind it; token indices count from the start of the text."""
 
     first: int
     last: int
@@ -59,23 +59,23 @@ class BlockResult:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a block says by itself, whatever came before it."""
+    """The part of a block's result that doesn't depend on earlier blocks."""
 
     steps: tuple[Step, ...]
     spans: tuple[SpanVector, ...]
-    """Of its mentions, in the order of the steps that found them."""
+    """Vectors of its mentions, in the order of the steps that emitted them."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadNames:
-    """The names behind the classes of genre, scheme and entity type, in the order of their numbers."""
+    """The names of the classes of genre, scheme and entity type, in class order."""
 
     genres: tuple[str, ...] = (UNKNOWN_GENRE,)
     schemes: tuple[str, ...] = ("ontonotes",)
     types: tuple[str, ...] = ()
 
     def extended(self, other: HeadNames) -> HeadNames:
-        """These names under their numbers, and then the other ones that are not among them."""
+        """Return these names with their numbers unchanged, followed by the names that only ``other`` has."""
 
         def joined(these: tuple[str, ...], those: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(dict.fromkeys((*these, *those)))
@@ -87,7 +87,7 @@ class HeadNames:
 
 @dataclass(frozen=True, slots=True)
 class Temperatures:
-    """What scores are divided by, so that probabilities mean what they say; fitted on development data."""
+    """What scores are divided by to calibrate probabilities; fitted on development data."""
 
     mention: float = 1.0
     link: float = 1.0
@@ -111,9 +111,9 @@ class Heads:
         product: Product = plain_product,
         pair_features: Sequence[str] | None = None,
     ) -> Heads:
-        """From arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products.
+        """Build heads from arrays named ``detector.…`` and ``clusterer.…``; ``product`` computes the larger products.
 
-        ``pair_features`` are the features of a pair in the order of the weights, by default all registered ones.
+        ``pair_features`` are in the order of the weights; by default, all registered ones.
         """
 
         def part(prefix: str) -> dict[str, Floats]:
@@ -138,7 +138,7 @@ class Heads:
         return ReadingState(self.clusters.empty())
 
     def classes(self, scheme: str, genre: str) -> dict[str, int]:
-        """The features that hold for a whole text."""
+        """Return the classes of the per-text features."""
         return {"genre": self.names.genres.index(genre), "scheme": self.names.schemes.index(scheme)}
 
     def step(
@@ -149,12 +149,12 @@ class Heads:
         classes: Mapping[str, int],
         between: Callable[[], None] | None = None,
     ) -> tuple[ReadingState, BlockResult]:
-        """Read a block of sentences, whose words have these vectors (words, size)."""
+        """Read a block of sentences with these word vectors, (words, size)."""
         steps = decode(self.actions.begin(vectors, classes), len(vectors), self.temperatures.mention)
         return self.resolved(block, self._seen(vectors, steps), state, classes, between)
 
     def seen(self, blocks: Sequence[Floats], classes: Mapping[str, int]) -> list[Seen]:
-        """What ``step`` sees in each of many blocks, whose words have these vectors."""
+        """Return what ``step`` would see in each of many blocks with these word vectors."""
         derivations = decode_all(self.actions, blocks, classes, self.temperatures.mention)
         return list(map(self._seen, blocks, derivations))
 
@@ -170,9 +170,9 @@ class Heads:
         classes: Mapping[str, int],
         between: Callable[[], None] | None = None,
     ) -> tuple[ReadingState, BlockResult]:
-        """Put the mentions that were seen in a block where they belong.
+        """Link the mentions seen in a block to entities.
 
-        ``between`` is called now and then among many mentions, for the caller to do something else or to raise.
+        ``between`` is called every few mentions, so that the caller can do other work or raise.
         """
         words = [word for utterance in block for word in utterance.words]
         emitted = [(step.mention, step) for step in seen.steps if step.mention is not None]
@@ -206,7 +206,7 @@ class Heads:
 
 
 def turns(speakers: Iterable[str | None], turn: int = 0, before: str | None = None) -> list[int]:
-    """The number of the turn that each sentence belongs to: a new one where the speaker changes."""
+    """Return each sentence's turn number; a new turn starts where the speaker changes."""
     numbers = []
     for speaker in speakers:
         turn += speaker != before
@@ -220,7 +220,7 @@ def _turns_of(block: Sequence[Utterance], state: ReadingState) -> list[int]:
 
 
 def quotations_of(block: Sequence[Utterance], state: ReadingState) -> tuple[list[Quoted], QuotationState]:
-    """Where each word of a block stands, and what is known of quotations after it."""
+    """Return each word's position relative to quotations, and the quotation state after the block."""
     sentences = ((utterance.words, utterance.speaker) for utterance in block)
     quoted, after_block = quotations(sentences, state.quotations, state.speaker)
     return [where for sentence in quoted for where in sentence], after_block
@@ -229,7 +229,7 @@ def quotations_of(block: Sequence[Utterance], state: ReadingState) -> tuple[list
 def after(
     state: ReadingState, block: Sequence[Utterance], memory: EntityMemory, quotation_state: QuotationState
 ) -> ReadingState:
-    """The state once a block has been read."""
+    """Return the state after reading a block."""
     if not block:
         return replace(state, memory=memory)
     return ReadingState(
@@ -243,7 +243,7 @@ def after(
 
 
 class _Places:
-    """Sentence, turn and speaker of the words of a block."""
+    """Maps the words of a block to their sentence, turn and speaker."""
 
     def __init__(self, block: Sequence[Utterance], state: ReadingState) -> None:
         self._ends = np.cumsum([len(utterance.words) for utterance in block])

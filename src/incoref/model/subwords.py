@@ -1,9 +1,9 @@
-"""Words to sub-words for the encoder, with the way back: which word each sub-word belongs to.
+"""Split words into sub-words for the encoder, and record which word each sub-word belongs to.
 
-A block is one or more sentences. A sentence whose speaker is not the one before it starts with the speaker's name and
-a colon, which belong to no word, and every sentence ends with the separator.
+A block is one or more sentences. Where the speaker changes, a sentence starts with the speaker's name and a colon,
+which belong to no word. Every sentence ends with the separator.
 
-For an encoder whose vocabulary knows no capitals, a sub-word's number also says how its word is written.
+For an encoder with an uncased vocabulary, a sub-word's id can also encode its word's capitalisation.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from incoref.types import Document
 
 NO_WORD = -1
 WRITING = 1 << 20
-"""A sub-word's number is the vocabulary's plus this many times its word's writing; no vocabulary is as large."""
+"""A sub-word's id is its vocabulary id plus this many times its word's capitalisation; no vocabulary is as large."""
 WRITINGS = 4
 _PLAIN, _CAPITAL, _FIRST_CAPITAL, _CAPITALS = range(WRITINGS)
 _LONGEST_NAME = 16  # sub-words of a speaker's name
 
 
 class Utterance(NamedTuple):
-    """A sentence as the model needs it."""
+    """A sentence as the model takes it."""
 
     words: tuple[str, ...]
     speaker: str | None = None
@@ -39,28 +39,29 @@ class Utterance(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subwords:
-    """Sub-words of some sentences."""
+    """The sub-words of one or more sentences."""
 
-    ids: npt.NDArray[np.int64]  # (n,) numbers in the vocabulary, with the words' writing where the encoder is told
-    word: npt.NDArray[np.int64]  # (n,) number of the word within these sentences, or NO_WORD
+    ids: npt.NDArray[np.int64]  # (n,) vocabulary ids, with the words' capitalisation if the encoder takes it
+    word: npt.NDArray[np.int64]  # (n,) index of the word within these sentences, or NO_WORD
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def words(self) -> int:
-        """How many words there are."""
+        """The number of words."""
         return int(self.word.max(initial=NO_WORD)) + 1
 
 
 class SubwordTokenizer:
-    """A tokenizer in the file layout of the ``tokenizers`` library, with the symbols of BERT, XLNet or RoBERTa."""
+    """A tokenizer in the file format of the ``tokenizers`` library, with the special symbols of BERT, XLNet or
+    RoBERTa."""
 
     def __init__(self, tokenizer: Tokenizer, capitals: bool = False) -> None:
-        """``capitals`` says that the encoder is told how words are written."""
+        """With ``capitals``, ids include the words' capitalisation."""
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        if isinstance(tokenizer.pre_tokenizer, ByteLevel):  # RoBERTa's: a word is another one after a space
+        if isinstance(tokenizer.pre_tokenizer, ByteLevel):  # RoBERTa's: a word is encoded differently after a space
             tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
         self._tokenizer, self._capitals = tokenizer, capitals
         self.start, self.separator, self.unknown = (
@@ -70,7 +71,7 @@ class SubwordTokenizer:
 
     @property
     def mask(self) -> int:
-        """The symbol for a word that is not told; that for unknown ones, where there is no other."""
+        """The id of the mask symbol, or of the unknown symbol if there is none."""
         return self._id_of("[MASK]", "<mask>", "[UNK]", "<unk>")
 
     @classmethod
@@ -91,12 +92,12 @@ class SubwordTokenizer:
         raise IncorefError(f"the tokenizer has no symbol {' or '.join(names)}")
 
     def encode(self, words: Sequence[str], speaker: str | None = None) -> Subwords:
-        """Sub-words of a sentence, its separator included; ``speaker`` only where the turn changes."""
+        """Return a sentence's sub-words, separator included; pass ``speaker`` only where the turn changes."""
         encodable = [word if word.isprintable() else _without_surrogates(word) for word in words]
         encoding = self._tokenizer.encode(encodable, is_pretokenized=True, add_special_tokens=False)
         ids: list[int] = list(encoding.ids)
         owners = [int(word) for word in encoding.word_ids if word is not None]
-        if len(set(owners)) < len(words):  # a word of control characters alone has no sub-word
+        if len(set(owners)) < len(words):  # a word of only control characters has no sub-words
             ids, owners = self._with_unknown(ids, owners, len(words))
         if self._capitals:
             writing = writings(words)
@@ -118,7 +119,8 @@ class SubwordTokenizer:
 
 
 def writings(words: Sequence[str]) -> list[int]:
-    """How the words of a sentence are written; the capital of its first word says less than others."""
+    """Classify how each word of a sentence is capitalised; the first word has its own class, as its capital says
+    less."""
     kinds, first = [], True
     for word in words:
         if not word[:1].isupper():
@@ -132,12 +134,12 @@ def writings(words: Sequence[str]) -> list[int]:
 
 
 def _without_surrogates(word: str) -> str:
-    """Half of a surrogate pair can't be encoded; a question mark stands for it."""
+    """Replace lone surrogates, which can't be encoded, with question marks."""
     return word.encode("utf-8", "replace").decode("utf-8")
 
 
 def utterances_of(document: Document) -> Iterator[Utterance]:
-    """The sentences of a document."""
+    """Yield the sentences of a document."""
     for sentence in document.sentences:
         yield Utterance(tuple(token.text for token in sentence.tokens), sentence.speaker)
 
@@ -149,9 +151,9 @@ def blocks_of(
     k: int | None = 1,
     speaker: str | None = None,
 ) -> list[list[tuple[Utterance, Subwords]]]:
-    """Blocks of up to k sentences (None: as many as fit) and at most ``longest`` sub-words.
+    """Group sentences into blocks of up to k sentences (None: as many as fit) and at most ``longest`` sub-words.
 
-    A longer sentence is cut into several. ``speaker`` is the one of the sentence before the first.
+    A longer sentence is cut into several. ``speaker`` is the speaker of the sentence before the first.
     """
     blocks: list[list[tuple[Utterance, Subwords]]] = []
     room = 0
@@ -171,7 +173,7 @@ def blocks_of(
 def encode_in_pieces(
     utterance: Utterance, turn_starts: bool, tokenizer: SubwordTokenizer, longest: int
 ) -> list[tuple[Utterance, Subwords]]:
-    """A sentence with its sub-words, cut in halves between words until every piece fits."""
+    """Encode a sentence, halving it between words until every piece fits."""
     words, speaker = utterance
     whole = tokenizer.encode(words, speaker if turn_starts else None)
     if len(whole) <= longest:
@@ -184,7 +186,7 @@ def encode_in_pieces(
 
 
 def joined(parts: Sequence[Subwords]) -> Subwords:
-    """Sentences one after the other, their words numbered on."""
+    """Concatenate sentences, numbering their words consecutively."""
     if len(parts) == 1:
         return parts[0]
     offsets = np.cumsum([0, *(part.words for part in parts)])

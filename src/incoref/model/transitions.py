@@ -1,11 +1,11 @@
 """The paper's transition system: four actions that find nested mentions in one pass over the tokens.
 
-A state is [S, i, A]: a stack of left boundaries, the token under the cursor, the actions so far. Each action
-is a guard (when it is legal) and an effect (the state after it). The clusters of the paper's state belong to
-the entity memory; a POP or PEEK yields the mention to cluster.
+A state is [S, i, A]: a stack of left boundaries, the token under the cursor, the actions so far. Each action has a
+guard (when it is legal) and an effect (the state after it). The clusters of the paper's state are in the entity
+memory; a POP or PEEK yields the mention to cluster.
 
-States are immutable and share their stacks and histories, so that branching costs nothing. This module knows
-no scores, no gold annotation but spans, and no arrays.
+States are immutable and share their stacks and histories, so that branching costs nothing. There are no scores or
+arrays here, and no gold annotation other than spans.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from enum import IntEnum
 from typing import NamedTuple
 
 Span = tuple[int, int]
-"""First and last token of a mention, both included: the paper's (top of S, i)."""
+"""First and last token of a mention, both inclusive: the paper's (top of S, i)."""
 
 
 class Action(IntEnum):
-    """The numbers are those of the authors' program, so that its weights and outputs can be read."""
+    """Numbered as in the authors' program, so that its weights and outputs can be read."""
 
     ADVANCE = 0
     PUSH = 1
@@ -51,7 +51,7 @@ EFFECTS: dict[Action, Effect] = {
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A linked stack of left boundaries; None is the empty one."""
+    """A linked stack of left boundaries; None stands for the empty stack."""
 
     top: int
     below: Stack | None = None
@@ -66,7 +66,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A linked list of the actions so far, the latest first; None is the empty one."""
+    """A linked list of the actions so far, latest first; None stands for the empty list."""
 
     action: Action
     before: History | None = None
@@ -74,7 +74,7 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a derivation over ``length`` tokens stands."""
+    """A point in a derivation over ``length`` tokens."""
 
     length: int
     position: int = 0
@@ -135,7 +135,7 @@ _GUARDS = {
 
 
 def legal(state: State) -> tuple[Action, ...]:
-    """The actions that may follow; none in the final state, at least one in every other."""
+    """Return the legal actions: none in the final state, at least one in every other."""
     return tuple(action for action, guard in _GUARDS.items() if guard(state))
 
 
@@ -156,12 +156,13 @@ LEGAL: dict[tuple[Action | None, bool, bool], tuple[Action, ...]] = {
     for on_stack in (False, True)
     for on_last in (False, True)
 }
-"""``legal`` as a table, by all that it depends on: the action before (None at the start of a chunk), whether a
-boundary is on the stack, and whether the cursor is at the last token. Faster than making a state for every action."""
+"""``legal`` as a table, keyed by everything it depends on: the previous action (None at the start of a chunk),
+whether the stack holds a boundary, and whether the cursor is at the last token. Faster than building a state for
+every action."""
 
 
 def apply(state: State, action: Action) -> State:
-    """The state after a legal action."""
+    """Return the state after a legal action."""
     if not _GUARDS[action](state):
         raise ValueError(f"{action.name} is not legal at token {state.position} of {state.length}")
     effect = EFFECTS[action]
@@ -176,17 +177,17 @@ def apply(state: State, action: Action) -> State:
 
 
 def mention_of(state: State, action: Action) -> Span | None:
-    """The mention that a POP or PEEK in this state finds."""
+    """Return the mention that the action emits in this state, if any."""
     if EFFECTS[action].emits and state.stack is not None:
         return (state.stack.top, state.position)
     return None
 
 
 def oracle(spans: Collection[Span], length: int) -> list[Action]:
-    """The one derivation of a set of nested spans over ``length`` tokens.
+    """Return the unique derivation of a set of nested spans over ``length`` tokens.
 
-    At every token: PUSH if a mention starts here; for every mention that ends here, innermost first, POP, or
-    PEEK if a longer one shares its start; ADVANCE. Spans that can't be derived (see ``derivable``) are an error.
+    At every token: PUSH if a mention starts here; for every mention that ends here, innermost first, POP, or PEEK if
+    a longer one shares its start; ADVANCE. Spans that can't be derived (see ``derivable``) are an error.
     """
     rest = derivable(spans, length)
     if rest.dropped or len(rest.kept) != len(spans):
@@ -209,17 +210,17 @@ def oracle(spans: Collection[Span], length: int) -> list[Action]:
 
 @dataclass(frozen=True, slots=True)
 class Derivable:
-    """What of a collection of spans one derivation can give, and what it can't."""
+    """The spans of a collection that one derivation can produce, and those it can't."""
 
     kept: tuple[Span, ...]
     dropped: tuple[Span, ...]
 
 
 def derivable(spans: Iterable[Span], length: int) -> Derivable:
-    """Split spans into a nested set, in order of derivation, and what crosses it.
+    """Split spans into a nested set, in order of derivation, and the spans that don't fit into it.
 
-    Of two crossing spans the one that starts later is dropped; so is what reaches outside the chunk. Of equal
-    spans one is kept and the others are not counted: whoever holds the clusters merges them.
+    Of two crossing spans, the one that starts later is dropped; so are spans that reach outside the chunk. Duplicates
+    are kept once and not counted as dropped: the caller, who knows the clusters, merges them.
     """
     kept: list[Span] = []
     dropped: list[Span] = []
@@ -238,7 +239,7 @@ def derivable(spans: Iterable[Span], length: int) -> Derivable:
 
 
 def replay(actions: Iterable[Action], length: int) -> list[Span]:
-    """The mentions that a derivation finds, in the order in which it finds them."""
+    """Return the mentions of a derivation, in the order in which they are emitted."""
     state = start(length)
     mentions = []
     for action in actions:

@@ -1,9 +1,9 @@
-"""How a stream of any length goes through an encoder whose positions end.
+"""Divide a stream of any length into windows for an encoder with a limited number of positions.
 
 Blocks (sentences, as sub-words) fill a window from its start. A block that no longer fits opens a new window, which
-starts with the tail of the last one, encoded anew as context. So a block's vectors depend on its window alone: on at
-most ``size`` sub-words, whatever came before; and what a stream computes block by block is what training computes
-for the same windows at once.
+starts with the tail of the last one, re-encoded as context. So a block's vectors depend only on its window, at most
+``size`` sub-words, whatever came before; and encoding a stream block by block gives the same vectors as encoding the
+same windows at once in training.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class WindowSizes:
     size: int = 512
     """Positions in a window; the first one holds the start symbol."""
     tail: int = 96
-    """At most this many sub-words of the last window are kept as context of the next."""
+    """Up to this many sub-words of a window are kept as context for the next."""
     cache: bool = True
-    """Whether a block is read after others at all; if not, every block has a window of its own."""
+    """Whether blocks attend to earlier ones at all; if not, every block has its own window."""
 
     @property
     def capacity(self) -> int:
@@ -27,22 +27,23 @@ class WindowSizes:
 
     @property
     def longest_block(self) -> int:
-        """A longer block must be cut: so that every window has room for a block and its context."""
+        """The longest block that leaves every window room for its context; longer blocks must be cut."""
         return self.capacity - self.tail
 
     def check(self, length: int, block: str = "a block") -> None:
-        """Raises ``ValueError`` if a block of this length must be cut first."""
+        """Raise ``ValueError`` if a block of this length must be cut first."""
         if length > self.longest_block:
             raise ValueError(f"{block} has {length} sub-words; at most {self.longest_block} fit")
 
     def fits(self, inside: Sequence[int], coming: int) -> bool:
-        """Whether a block of this length may follow those inside a window."""
+        """Whether a block of length ``coming`` fits into a window after blocks of the lengths ``inside``."""
         return sum(inside) + coming <= self.capacity and (self.cache or not inside)
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Blocks ``context`` to ``end`` of a stream; those before ``new`` were answered by the window before."""
+    """Blocks ``context`` to ``end`` (exclusive) of a stream; those before ``new`` are context from the previous
+    window."""
 
     context: int
     new: int
@@ -50,7 +51,8 @@ class Window:
 
 
 def kept_tail(lengths: list[int], coming: int, sizes: WindowSizes) -> int:
-    """How many of a window's last blocks stay as context of the next, whose first new block is ``coming`` long."""
+    """Return how many of a window's last blocks stay as context for the next, whose first new block is ``coming``
+    long."""
     room = min(sizes.tail, sizes.capacity - coming) if sizes.cache else 0
     kept = 0
     for length in reversed(lengths):
@@ -62,7 +64,7 @@ def kept_tail(lengths: list[int], coming: int, sizes: WindowSizes) -> int:
 
 
 def plan(lengths: Iterable[int], sizes: WindowSizes) -> list[Window]:
-    """The windows of a stream of blocks of these lengths."""
+    """Return the windows of a stream of blocks with these lengths."""
     windows: list[Window] = []
     inside: list[int] = []  # lengths of the blocks in the open window
     context = new = block = 0

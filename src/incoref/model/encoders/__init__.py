@@ -1,7 +1,7 @@
-"""Encoders at run time: sub-words of a block in, their vectors out. Run ``encoder.onnx`` in ONNX Runtime.
+"""Encoders at run time: map a block's sub-words to vectors, with ``encoder.onnx`` in ONNX Runtime.
 
-There are two kinds: ``kv_cache``, whose blocks attend to those before them, and ``stateless``, which reads every
-block alone. A model folder names its own.
+There are two kinds: in ``kv_cache`` encoders, blocks attend to earlier ones; ``stateless`` ones encode every block
+alone. A model folder's ``config.json`` names its kind.
 """
 
 from __future__ import annotations
@@ -20,51 +20,51 @@ __all__ = ["Encoder", "EncoderState", "Floats", "Ints", "KVCacheEncoder", "State
 
 
 KINDS = {"stateless": {"grid", "cells", "mask"}, "kv_cache": {"mask", "past.0.key"}}
-"""The kinds of encoders, with some inputs of their graphs."""
+"""The kinds of encoders, with inputs that their graphs must have."""
 
 
 class Encoder(Protocol):
-    """Has no state of its own; serves many texts, from many threads."""
+    """An encoder. Stateless: it serves many texts and threads."""
 
     @property
     def calls(self) -> int:
-        """Blocks that it reads at once, each for itself."""
+        """How many blocks it can read in parallel, each in its own call."""
         ...
 
     @property
     def readers(self) -> int:
-        """Threads that may usefully read at once, when much is to be read."""
+        """How many threads can usefully read at once when there is much to read."""
         ...
 
     def start(self) -> EncoderState:
-        """The state before anything was read."""
+        """Return the state before any block has been read."""
         ...
 
     def encode(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
-        """Vectors of a block's sub-words, (n, width), and the state after it."""
+        """Return the vectors of a block's sub-words, (n, width), and the state after it."""
         ...
 
     def encode_all(self, blocks: Sequence[Ints]) -> list[Floats] | None:
-        """The vectors of many blocks, where they don't depend on what was read before; else None."""
+        """Return the vectors of many blocks, or None if they depend on earlier blocks."""
         ...
 
     def packed(self, state: EncoderState) -> EncoderState:
-        """What must be kept to go back to a state."""
+        """Return what must be kept to go back to a state."""
         ...
 
     def unpacked(self, packed: EncoderState, later: EncoderState) -> EncoderState:
-        """A state to go on from; ``later`` is one that came after it."""
+        """Restore a packed state; ``later`` is a state that came after it."""
         ...
 
     def rebuilt(self, blocks: Sequence[Ints], opened: int = 1) -> EncoderState:
-        """The state of a window with these blocks, the first ``opened`` of them read in one pass, bit for bit."""
+        """Rebuild the state of a window, bit for bit; the first ``opened`` of its blocks were read in one pass."""
         ...
 
 
 def load_encoder(
     path: Path, kind: str, sizes: WindowSizes, start_symbol: int, threads: int = 1, *, spin: bool = True
 ) -> Encoder:
-    """The encoder in ``encoder.onnx``, of one of the ``KINDS``."""
+    """Load ``encoder.onnx`` as an encoder of one of the ``KINDS``."""
     if kind not in KINDS:
         raise IncorefError(f"{path.parent}: no kind of encoder is called '{kind}'; there are {', '.join(KINDS)}")
     session = loaded(path, threads, spin=spin)

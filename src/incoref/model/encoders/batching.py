@@ -1,7 +1,8 @@
-"""Requests of several threads in one call, when they would have to wait for each other anyway.
+"""Batch requests of several threads into one call when they would have to wait for each other anyway.
 
-Whoever finds a call free makes it, for himself and for all who wait with something of the same kind. So nobody waits
-for company, and a single thread makes its calls as if this were not there. Knows nothing of the work.
+A thread that finds a free slot makes the call, for itself and for all waiting requests of the same kind. So no
+request waits just to be batched, and a single thread makes its calls as if there were no batching. Independent of the
+work that is done.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ class _Request(Generic[T, R]):
 
 class Batcher(Generic[T, R]):
     def __init__(self, work: Callable[[Sequence[T]], Sequence[R]], calls: int, most: int) -> None:
-        """``work`` answers requests of one kind in order; with limits on the calls at once and on their size."""
+        """``work`` answers requests of one kind in order; ``calls`` limits concurrent calls, ``most`` the size of
+        each."""
         self._work, self._calls, self._most = work, calls, most
         self._waiting: list[_Request[T, R]] = []
         self._changed = Condition()
@@ -44,10 +46,10 @@ class Batcher(Generic[T, R]):
             self._run(taken)
         if request.error is not None:
             raise request.error
-        return request.answer  # type: ignore[return-value]  # there is one, as there is no error
+        return request.answer  # type: ignore[return-value]  # set, as there is no error
 
     def _take(self, request: _Request[T, R]) -> list[_Request[T, R]]:
-        """The request and those that can go with it, the longest waiting first."""
+        """Take the request and those that fit into its call, longest-waiting first."""
         taken, room = [request], self._most - request.size
         for other in self._waiting:
             if other is not request and other.kind == request.kind and other.size <= room:
@@ -60,7 +62,7 @@ class Batcher(Generic[T, R]):
         try:
             for request, answer in zip(taken, self._work([request.given for request in taken]), strict=True):
                 request.answer = answer
-        except BaseException as error:  # everyone in the call gets it, whatever it is
+        except BaseException as error:  # every request in the call gets it, whatever it is
             for request in taken:
                 request.error = error
         finally:

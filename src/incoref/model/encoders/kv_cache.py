@@ -1,7 +1,7 @@
-"""An encoder whose blocks attend to those before them, by keys and values of the window that are cached.
+"""An encoder whose blocks attend to earlier ones through the cached keys and values of the window.
 
-The state is a value: it can be kept, copied for nothing and gone back to. States share their cache's memory as long
-as only one of them goes on; a second one that does gets a copy.
+The state is a value: it can be kept, copied for free and returned to. States share their cache's memory as long as
+only one of them continues; if a second one does, it gets a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HIDDEN = np.float32(-1e9)
 
 
 class _Graph:
-    """``encoder.onnx`` in ONNX Runtime, and what it says of itself."""
+    """``encoder.onnx`` in ONNX Runtime, and its sizes."""
 
     def __init__(self, session: onnxruntime.InferenceSession) -> None:
         self.session = session
@@ -37,12 +37,12 @@ class _Graph:
         self._spare: dict[int, _Room] = {}
 
     def room(self, places: int) -> _Room:
-        """Room for this many places or a few more; one that was given back, if any: new memory costs time."""
+        """Return memory for at least this many places, reused if possible, since allocating it takes time."""
         capacity = -(-places // _CAPACITY_STEP) * _CAPACITY_STEP
         return self._spare.pop(capacity, None) or _Room(self, capacity)
 
     def give_back(self, room: _Room) -> None:
-        """Keep a room for later, one of each size."""
+        """Keep a room for reuse, one per capacity."""
         self._spare[room.capacity] = room
 
 
@@ -50,12 +50,12 @@ class _Room:
     """Memory for keys and values, bound to the graph's inputs and outputs."""
 
     def __init__(self, graph: _Graph, capacity: int) -> None:
-        # Places without a key are masked; zeros, because no mask hides a NaN. What another text left is finite.
+        # Unused places are masked, but a mask doesn't hide a NaN: hence zeros. Values left by other texts are finite.
         self.values: Floats = np.zeros((len(graph.past), graph.heads, capacity, graph.head_width), np.float32)
         self.capacity = capacity
         self.binding = graph.session.io_binding()
         for name, values in zip(graph.past, self.values, strict=True):
-            # The same memory on both sides: the graph then has nothing to copy, only the new places to write.
+            # The same memory for input and output: the graph copies nothing and only writes the new places.
             memory = onnxruntime.OrtValue.ortvalue_from_numpy(values)
             self.binding.bind_ortvalue_input(name, memory)
             self.binding.bind_ortvalue_output(name.replace("past.", "present.", 1), memory)
@@ -64,8 +64,8 @@ class _Room:
 class _Cache:
     """Keys and values of a window, (2 x layers, heads, capacity, width of a head), filled from the front.
 
-    The graph writes new ones into their places. Places are claimed first, so that no two readers write to the same,
-    and whoever has claimed the last places is the only one who runs the graph on this memory.
+    The graph writes new ones in place. Places are claimed first, so that no two readers write to the same ones, and
+    only the reader that claimed the last places runs the graph on this memory.
     """
 
     def __init__(self, graph: _Graph, places: int) -> None:
@@ -81,7 +81,8 @@ class _Cache:
         return int(self.values.shape[2])
 
     def claim(self, used: int, added: int) -> _Cache:
-        """Where ``added`` places after the first ``used`` can be written: this cache, or a copy of those."""
+        """Return where ``added`` places after the first ``used`` can be written: this cache, or a copy of those
+        places."""
         with self._lock:
             if self._claimed == used and used + added <= self.capacity:
                 self._claimed += added
@@ -92,7 +93,7 @@ class _Cache:
         return twin
 
     def inputs(self, blocks: Sequence[Ints], used: int) -> dict[str, npt.NDArray[Any]]:
-        """What the graph is told of blocks after ``used`` places, beside the cache."""
+        """Return the graph's inputs for blocks after ``used`` places, apart from the cache."""
         ids = np.concatenate(blocks)
         mask = np.full((len(ids), self.capacity), _HIDDEN)
         mask[:, :used] = 0
@@ -103,7 +104,7 @@ class _Cache:
         return {"ids": ids, "places": np.arange(used, end), "mask": mask}
 
     def run(self, blocks: Sequence[Ints], used: int) -> Floats:
-        """Vectors of blocks after ``used`` places; writes their keys and values into the places claimed for them."""
+        """Encode blocks after ``used`` places; writes their keys and values into the places claimed for them."""
         inputs = self.inputs(blocks, used)
         vectors = np.empty((len(inputs["ids"]), self._graph.width), np.float32)
         for name, value in inputs.items():
@@ -122,11 +123,11 @@ class EncoderState:
     used: int = 0
     """Places of the cache that belong to this state."""
     opened: int = 0
-    """How many of the blocks were read in the one pass that opened the window; the others came one by one."""
+    """How many blocks were read in the pass that opened the window; the others were read one by one."""
 
     @property
     def nbytes(self) -> int:
-        """Memory that the state holds on to."""
+        """Memory held by the state, in bytes."""
         values = 0 if self.cache is None else int(self.cache.values.nbytes)
         return values + sum(block.nbytes for block in self.blocks)
 
@@ -143,7 +144,7 @@ class KVCacheEncoder:
         return EncoderState()
 
     def encode(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
-        """Vectors of a block's sub-words, (n, width), and the state after it."""
+        """Return the vectors of a block's sub-words, (n, width), and the state after it."""
         self.sizes.check(len(block))
         lengths = [len(b) for b in state.blocks]
         if not self.sizes.fits(lengths, len(block)):
@@ -156,14 +157,14 @@ class KVCacheEncoder:
         return vectors, EncoderState((*state.blocks, block), cache, state.used + len(block), state.opened)
 
     def encode_all(self, blocks: Sequence[Ints]) -> None:
-        """Nothing: what a block is depends on those before it."""
+        """Return None: a block's vectors depend on earlier blocks."""
 
     def packed(self, state: EncoderState) -> EncoderState:
-        """What must be kept to go back to a state, without its keys and values."""
+        """Return what must be kept to go back to a state: all but its keys and values."""
         return EncoderState(state.blocks, opened=state.opened)
 
     def unpacked(self, packed: EncoderState, later: EncoderState) -> EncoderState:
-        """A state to go on from: with the cache of a later one, if that is of the same window, else rebuilt."""
+        """Restore a packed state: with the cache of a later one if it is of the same window, else rebuilt."""
         blocks = packed.blocks
         if not blocks:
             return self.start()
@@ -172,9 +173,9 @@ class KVCacheEncoder:
         return self.rebuilt(blocks, packed.opened)
 
     def rebuilt(self, blocks: Sequence[Ints], opened: int = 1) -> EncoderState:
-        """The state of a window with these blocks, bit for bit: they are read in the same passes as before.
+        """Rebuild the state of a window with these blocks, bit for bit, reading them in the same passes as before.
 
-        Other passes would not do: an int8 product's scale depends on all that is read at once.
+        Other passes would give other bits: an int8 product's scale depends on everything that is read at once.
         """
         if not blocks:
             return self.start()
@@ -184,7 +185,7 @@ class KVCacheEncoder:
         return state
 
     def _open(self, context: tuple[Ints, ...], block: Ints) -> tuple[Floats, EncoderState]:
-        """A new window: the start symbol, context and a block, in one pass."""
+        """Open a new window: read the start symbol, the context and a block in one pass."""
         blocks = (*context, block)
         used = 1 + sum(len(b) for b in blocks)
         cache = _Cache(self._graph, used).claim(0, used)

@@ -1,4 +1,4 @@
-"""ONNX Runtime, and the arrays that encoders take and give."""
+"""ONNX Runtime sessions, and the array types of encoders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def loaded(path: Path, threads: int, *, spin: bool = True) -> onnxruntime.InferenceSession:
-    """A graph, ready to run in this many threads, which ``spin`` while they wait for each other, or sleep."""
+    """Load a graph to run on this many threads, which busy-wait for each other with ``spin``, or else sleep."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -29,7 +29,7 @@ def loaded(path: Path, threads: int, *, spin: bool = True) -> onnxruntime.Infere
 
 
 def processors() -> int:
-    """Those that this process may use, where the system tells."""
+    """Return the number of processors this process may use, or of all where the system doesn't tell."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

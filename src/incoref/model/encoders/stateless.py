@@ -1,8 +1,7 @@
-"""An encoder that reads every block alone: no state, and blocks of several texts in one call.
+"""A stateless encoder: it reads every block alone, and batches blocks of several texts in one call.
 
-A block's vectors are the same, to the last bit, whatever is read with it: so a text can be read again, in other
-company, and gives the same entities. For that the grid in which a block stands must have the same length each time,
-which depends on the block's own length only.
+A block's vectors are bit-identical whatever it is batched with, so reading a text again in other batches gives the
+same entities. This requires that a block's padded length depends only on its own length.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from incoref.model.encoders.runtime import Floats, Ints, processors
 from incoref.model.windows import WindowSizes
 
 _SHORTEST_LINE, _LINE_STEP = 16, 8
-"""Attention takes time by the square of a line's length, empty places included."""
+"""Attention time grows with the square of the padded length."""
 _MOST_ROWS = 64
-"""Sub-words in one call of several blocks: more make it no cheaper, only longer."""
+"""Sub-words per batched call; larger calls are no cheaper per sub-word, only longer."""
 _MANY_ROWS = 192
-"""The same where nobody waits for an answer."""
+"""The same when nobody is waiting for an answer."""
 _COMPANY = 3
-"""Threads for each call that can run, so that some wait, and go together, while it does."""
+"""Threads per concurrent call, so that some wait during a call and are batched in the next one."""
 
 
 class StatelessEncoder:
@@ -39,12 +38,12 @@ class StatelessEncoder:
         return EncoderState()
 
     def encode(self, block: Ints, state: EncoderState) -> tuple[Floats, EncoderState]:
-        """Vectors of a block's sub-words, (n, width), and the state after it, which is the same."""
+        """Return the vectors of a block's sub-words, (n, width), and the unchanged state."""
         self.sizes.check(len(block))
         return self._batcher(block, _line(len(block)), len(block)), state
 
     def encode_all(self, blocks: Sequence[Ints]) -> list[Floats]:
-        """The vectors of many blocks, those of like length in one call."""
+        """Return the vectors of many blocks, batching those with the same padded length."""
         for block in blocks:
             self.sizes.check(len(block))
         vectors: dict[int, Floats] = {}
@@ -62,7 +61,7 @@ class StatelessEncoder:
         return self.start()
 
     def vectors(self, blocks: Sequence[Ints]) -> list[Floats]:
-        """Vectors of some blocks whose lines are of one length, in one call."""
+        """Encode blocks with the same padded length in one call."""
         lengths = [len(block) for block in blocks]
         ends = np.cumsum(lengths)
         rows = int(ends[-1])
@@ -81,7 +80,7 @@ class StatelessEncoder:
 
 
 def _batches(blocks: Sequence[Ints]) -> Iterator[list[int]]:
-    """The numbers of blocks that go together: their lines are of one length, and their rows not too many."""
+    """Group blocks into batches, as indices: with the same padded length and a limited number of sub-words."""
     of_line: dict[int, list[int]] = defaultdict(list)
     for number, block in enumerate(blocks):
         of_line[_line(len(block))].append(number)
@@ -98,5 +97,6 @@ def _batches(blocks: Sequence[Ints]) -> Iterator[list[int]]:
 
 
 def _line(length: int) -> int:
-    """Places for a block of this length after the start symbol: few lengths, so that blocks find company."""
+    """Return the padded length of a block with its start symbol; few distinct lengths, so that blocks can be
+    batched."""
     return max(_SHORTEST_LINE, -(-(length + 1) // _LINE_STEP) * _LINE_STEP)
