@@ -1,7 +1,7 @@
-"""What a mention and an entity have in common that follows from their words, positions and speakers.
+"""Pair features: what a mention and an entity have in common, by their words, positions and speakers.
 
-Each feature of a mention–entity pair is one object in one file (``base`` explains how to add another); importing this
-package registers them in the order below, which is the order of a model's tables unless its folder says otherwise.
+Each feature is one object in one file (``base`` explains how to add another). Importing this package registers them
+in the order below, which is the order of a model's tables unless its folder says otherwise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``agreement``: whether the pronouns used for the mention and the entity go together."""
+"""``agreement``: whether the pronouns used for the mention and the entity agree."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from incoref.model.features.mention import MentionFacts
 from incoref.text.english import GENDERED, PLURAL, PRONOUNS
 
 PRONOUN_BITS = Number("pronouns", 0, union)
-"""The classes of pronouns used for the entity, as bits."""
+"""The classes of the pronouns used for the entity, as bits."""
 
 
 class Agreement(IntEnum):
-    """What pronouns say about a mention and an entity."""
+    """How the pronouns of a mention and an entity agree."""
 
     NO_PRONOUN = 0  # neither has one
     ENTITY_HAS_PRONOUN = 1  # the mention isn't a pronoun, but the entity has been called he, she, it or they
     MENTION_IS_PRONOUN = 2  # the entity has not been called he, she, it or they
     SAME = 3
-    OTHER = 4  # he against she, it against they, …
-    OTHER_ONLY_PLURAL = 5  # he, she or it against they, which can be a single person
+    OTHER = 4  # he and she, it and they, …
+    OTHER_ONLY_PLURAL = 5  # he, she or it, and they, which can refer to one person
 
 
 def _agreement(pronoun: int, bits: int) -> Agreement:
-    """Of a pronoun (or 0) with an entity called he, she, it or they, as bits."""
+    """Classify a pronoun (or 0) against an entity called he, she, it or they, as bits."""
     if pronoun not in GENDERED:
         return Agreement.ENTITY_HAS_PRONOUN if bits else Agreement.NO_PRONOUN
     if not bits:

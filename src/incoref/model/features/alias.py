@@ -1,7 +1,7 @@
-"""``alias``: how the mention's proper name and the entity's go together: surname, given name, initials.
+"""``alias``: how the mention's proper name relates to the entity's names: surname, given name, initials.
 
 "Hale" is the surname of "Robert Hale", "Robert" his given name; "Mary Hale" shares the surname, but is someone else.
-Knows nothing of nicknames.
+Nicknames are not recognised.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from incoref.model.features.match import CONTENTS
 from incoref.model.features.mention import MentionFacts
 
 SOLE_NAMES = WordSet("sole_names")
-"""The entity's names of one word."""
+"""The entity's one-word names."""
 FULL_NAMES = WordSet("full_names")
-"""Its names of several words, joined by spaces."""
+"""Its multi-word names, joined by spaces."""
 GIVEN_NAMES = WordSet("given_names")
-"""Their first words."""
+"""First words of the multi-word names."""
 SURNAMES = WordSet("surnames")
-"""Their last words."""
+"""Last words of the multi-word names."""
 INITIALS = WordSet("initials")
 
 
 class Alias(IntEnum):
-    """The mention's name against those of the entity; the higher, the surer."""
+    """The mention's name compared with the entity's names; higher values are more certain."""
 
     NONE = 0  # one of the two has no name, or they have nothing in common
     OTHER_SURNAME = 1  # the given name of someone with another surname: "Anna Lund" and "Anna Hale"

@@ -1,7 +1,7 @@
-"""A pair feature: one object that puts every mention–entity pair into one of a few classes.
+"""A pair feature: one object that assigns every mention–entity pair to one of a few classes.
 
-A feature names its classes, the per-entity state that it keeps (``fields``), how a mention changes that state
-(``update``), and how a mention is classified against all entities at once (``classify``). Everything else follows
+A feature declares its classes and the per-entity state it keeps (``fields``), updates that state when a mention joins
+an entity (``update``), and classifies a mention against all entities at once (``classify``). Everything else follows
 from the registry: state columns, saving and merging, the classes for batched training, the order of a model's tables
 and the table in the documentation. To add a feature, write one file with a ``PairFeature`` and ``register`` it.
 """
@@ -25,11 +25,11 @@ class States(Protocol):
 
     @property
     def mentions(self) -> Any:
-        """The mention's own number: how many came before it."""
+        """The mention's index: how many mentions came before it."""
         ...
 
     def __getitem__(self, field: Number | SpeakerName) -> Ints:
-        """The field's value for every entity; of speakers, their numbers."""
+        """Return the field's value for every entity; speakers as their numbers."""
         ...
 
 
@@ -39,30 +39,30 @@ class WordStates(States, Protocol):
     def __len__(self) -> int: ...
 
     def with_word(self, field: WordSet | WordSetList, word: str) -> frozenset[int]:
-        """The entities that have this word."""
+        """Return the entities that have this word."""
         ...
 
     def with_any(self, field: WordSet | WordSetList, words: Sequence[str] | frozenset[str]) -> list[int]:
-        """The entities that have any of these words."""
+        """Return the entities that have any of these words."""
         ...
 
     def word_sets(self, field: WordSetList, entity: int) -> tuple[frozenset[str], ...]: ...
 
     def speaker_number(self, name: str) -> int:
-        """A number that stands for the speaker in columns; ``STRANGER`` for one not seen so far."""
+        """Return the speaker's number in columns; ``STRANGER`` for one not seen so far."""
         ...
 
     def speakers_called(self, words: frozenset[str]) -> list[int]:
-        """The numbers of the speakers whose names contain any of these words."""
+        """Return the numbers of the speakers whose names contain any of these words."""
         ...
 
 
 NOBODY, STRANGER = -1, -2
-"""Speaker numbers: of no speaker at all, and of a speaker whom no entity has anything to do with."""
+"""Speaker numbers: no speaker, and a speaker unrelated to any entity."""
 
 
 class ChangingEntity(Protocol):
-    """The state of one entity while a mention joins it. Columns of all entities still show the state before."""
+    """The state of one entity while a mention joins it. Columns of all entities still show the previous state."""
 
     def __getitem__(self, field: Number) -> int: ...
 
@@ -74,7 +74,7 @@ class ChangingEntity(Protocol):
 
 
 class PairFeature:
-    """Base class of features: the defaults suit a feature without state whose class 0 means "nothing to say"."""
+    """Base class of pair features. The defaults suit a feature without state whose class 0 means "no information"."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -82,34 +82,34 @@ class PairFeature:
     classes: ClassVar[Sequence[str]]
     """The names of its classes, by number."""
     fields: ClassVar[Sequence[Field[Any]]] = ()
-    """The state that this feature keeps up to date; it may read that of others."""
+    """The state that this feature maintains; it may also read the state of other features."""
     elementwise: ClassVar[bool] = False
-    """Whether ``classify`` computes each pair by itself from numbers, with NumPy: training then calls it once for all
-    pairs of a text, with arrays in place of the mention's numbers."""
+    """Whether ``classify`` is element-wise NumPy code on numbers: training then calls it once for all pairs of a
+    text, with arrays in place of the mention's numbers."""
     prior: ClassVar[npt.NDArray[np.float32] | None] = None
-    """Added to the score of a pair, by class, besides everything a model has learned."""
+    """Constants added to a pair's score, by class, on top of what the model has learned."""
 
     def applies(self, mention: MentionFacts) -> bool:
         """Whether the mention needs to be classified at all; if not, its class is 0 for all entities."""
         return True
 
     def classify(self, mention: Any, states: Any) -> npt.NDArray[Any]:
-        """The class of the mention against every entity, (entities,)."""
+        """Return the class of the mention against every entity, (entities,)."""
         raise NotImplementedError
 
     def update(self, entity: ChangingEntity, mention: MentionFacts, states: WordStates) -> None:
-        """Change the state of the entity that the mention joins."""
+        """Update the state of the entity that the mention joins."""
 
     def update_name(self, entity: ChangingEntity, name: MentionFacts) -> None:
-        """Change the state of an entity that the caller gave a name, which nobody has mentioned."""
+        """Update the state of an entity that the caller named, without a mention."""
 
     def trim(self, state: EntityState, names: int) -> dict[Field[Any], Any]:
-        """Changes that bound the state of an entity known by too many names: keep at most ``names``."""
+        """Return changes that cut the state of an entity known by too many names down to at most ``names``."""
         return {}
 
 
 REGISTRY: dict[str, PairFeature] = {}
-"""All features by name, in the order in which models have them unless they say otherwise."""
+"""All features by name, in the order that models have them in by default."""
 
 
 def register(feature: PairFeature) -> PairFeature:
@@ -128,5 +128,5 @@ def unregister(feature: PairFeature) -> None:
 
 
 def class_counts() -> dict[str, int]:
-    """The number of classes of each registered feature."""
+    """Return the number of classes of each registered feature."""
     return {name: len(feature.classes) for name, feature in REGISTRY.items()}

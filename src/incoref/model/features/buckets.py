@@ -1,4 +1,4 @@
-"""Classes for numbers without an upper bound: each bucket holds a range, the last one everything larger."""
+"""Buckets for numbers without an upper bound: each class covers a range, the last one everything above."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class Buckets:
         )
 
     def of(self, values: Any) -> Any:
-        """The classes of an array of numbers; negative ones are in the first."""
+        """Return the classes of an array of numbers; negative numbers are in the first class."""
         return self._class_of.take(values, mode="clip")

@@ -1,4 +1,4 @@
-"""``distance``: mentions since the entity's latest one. Other features' state follows the latest mention, too."""
+"""``distance``: mentions since the entity's latest one. Other features also keep state of the latest mention."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from incoref.model.features.fields import EntityState, Field, Number, highest
 from incoref.model.features.mention import MentionFacts
 
 LATEST = Number("latest", -1, highest)
-"""Number of the entity's latest mention among all mentions of the text."""
+"""Index of the entity's latest mention among all mentions of the text."""
 _BUCKETS = Buckets(2, 3, 4, 5, 8, 16, 32, 64, 128, 256)
 
 

@@ -1,6 +1,6 @@
-"""The kinds of state that a feature can keep per entity, and the state of a single entity as a value.
+"""The kinds of per-entity state that features can keep (fields), and a single entity's state as a value.
 
-A field knows its default, how the values of two merged entities combine, and its JSON form.
+A field defines its default, how the values of two merged entities combine, and its JSON form.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeVar, cast
 
 Value = TypeVar("Value")
 Merge = Callable[["EntityState", "EntityState", "Field[Value]"], Value]
-"""Combines the values of a field in two entities that turn out to be the same."""
+"""Combines a field's values when two entities are merged."""
 
 
 class Field(Generic[Value]):
-    """One piece of per-entity state; ``merge`` combines it when two entities become one."""
+    """One piece of per-entity state; ``merge`` combines its values when two entities become one."""
 
     def __init__(self, name: str, default: Value, merge: Merge[Value]) -> None:
         self.name, self.default, self.merge = name, default, merge
@@ -30,7 +30,7 @@ class Field(Generic[Value]):
 
 
 class Number(Field[int]):
-    """An integer per entity; classified for all entities at once as a NumPy column."""
+    """An integer per entity, kept as a NumPy column over all entities."""
 
     def from_json(self, data: Any) -> int:
         if type(data) is not int or abs(data) > 2**53:
@@ -39,7 +39,7 @@ class Number(Field[int]):
 
 
 class SpeakerName(Field[str | None]):
-    """A speaker per entity, or None; its column holds speaker numbers."""
+    """A speaker per entity, or None, kept as a column of speaker numbers."""
 
     def __init__(self, name: str, merge: Merge[str | None]) -> None:
         super().__init__(name, None, merge)
@@ -108,7 +108,7 @@ class EntityState:
         return EntityState({**self._values, **values})
 
     def merged(self, other: EntityState) -> EntityState:
-        """The state of two entities that turn out to be one."""
+        """Return the merged state of two entities."""
         return EntityState({field: field.merge(self, other, field) for field in self._values})
 
 
@@ -124,7 +124,7 @@ def highest(one: EntityState, other: EntityState, field: Field[int]) -> int:
 
 
 def union(one: EntityState, other: EntityState, field: Field[Any]) -> Any:
-    """Of sets, or of the bits of two numbers."""
+    """The union of two sets, or of the bits of two numbers."""
     return one[field] | other[field]
 
 

@@ -29,7 +29,7 @@ _TABLE = np.array(
         [Gender.UNKNOWN, Gender.OTHER, Gender.SAME, Gender.BOTH],
     ]
 )
-"""By the mention's gender (0, MALE, FEMALE) and the entity's bits."""
+"""Classes by the mention's gender (0, MALE, FEMALE) and the entity's bits."""
 
 
 class GenderAgreement(PairFeature):

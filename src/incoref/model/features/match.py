@@ -20,7 +20,7 @@ CONTENTS = WordSetList("contents")
 
 
 class Match(IntEnum):
-    """How alike two mentions' words are; the higher, the more alike."""
+    """How similar two mentions' words are; higher values are more similar."""
 
     NONE = 0
     SHARED_WORD = 1
@@ -73,7 +73,7 @@ class StringMatch(PairFeature):
             entity.add(CONTENTS, name.content)
 
     def trim(self, state: EntityState, names: int) -> dict[Field[Any], Any]:
-        """Keep the first and the latest contents, and the heads and strings that belong to them."""
+        """Keep the first and the latest contents, with their heads and strings."""
         contents = (*state[CONTENTS][: names // 2], *state[CONTENTS][names // 2 - names :])
         words = frozenset[str]().union(*contents)
         strings = (s for s in state[STRINGS] if s in PRONOUNS or content_words(s.split()) in contents)

@@ -1,4 +1,4 @@
-"""What the features look at in a mention: its words, position and speaker. Independent of entities."""
+"""The facts about a mention that features use: its words, position and speaker. Independent of entities."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from incoref.text.english import (
 
 @dataclass(frozen=True, slots=True)
 class MentionFacts:
-    """What the features look at in a mention."""
+    """The facts about a mention that features use."""
 
     first: int
     """Index of its first token in the text."""
     sentence: int
     turn: int
-    """Number of the turn it belongs to: a new turn starts where the speaker changes."""
+    """Number of its turn; a new turn starts where the speaker changes."""
     string: str
     """Lower-case words without leading articles."""
     head: str
@@ -42,13 +42,13 @@ class MentionFacts:
     name: frozenset[str] = frozenset()
     """The words of a proper name without titles; empty if the mention isn't a name."""
     name_order: tuple[str, ...] = ()
-    """The same words as they stand in the mention."""
+    """The same words in the order of the mention."""
     initials: str = ""
-    """The initials of a name of several words, those after its head included: "fbi" of "Federal Bureau of …"."""
+    """Initials of a multi-word name, including words after its head: "fbi" of "Federal Bureau of …"."""
     gender: int = 0
-    """MALE or FEMALE if its words tell, else 0."""
+    """MALE or FEMALE if its words show it, else 0."""
     quoted: Quoted = UNQUOTED
-    """Where its first word stands with respect to quotations."""
+    """The position of its first word relative to quotations."""
 
     @property
     def is_he_or_she(self) -> bool:
@@ -73,7 +73,7 @@ class MentionFacts:
 def facts_of(
     words: Sequence[str], first: int, sentence: int, turn: int, speaker: str | None, quoted: Quoted = UNQUOTED
 ) -> MentionFacts:
-    """The facts of a mention made of these words."""
+    """Compute the facts of a mention with these words."""
     lower = _without_articles([word.lower() for word in words])
     words = words[len(words) - len(lower) :]
     pronoun = _pronoun(lower)
@@ -106,7 +106,7 @@ def facts_of(
 
 
 def is_pronoun(words: Sequence[str]) -> bool:
-    """Whether a mention made of these words is a pronoun: ``facts_of`` says which."""
+    """Whether a mention with these words is a pronoun; ``facts_of`` says which one."""
     return bool(_pronoun(_without_articles([word.lower() for word in words])))
 
 
@@ -122,5 +122,5 @@ def _pronoun(lower: Sequence[str]) -> int:
 
 @lru_cache(maxsize=4096)
 def name_words(speaker: str) -> tuple[str, ...]:
-    """The lower-case words of a speaker's name: "FrankMessina" and "frank_messina" are both (frank, messina)."""
+    """Return the lower-case words of a speaker's name: (frank, messina) for "FrankMessina" and "frank_messina"."""
     return tuple(word.lower() for word in re.findall(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+", speaker))

@@ -16,11 +16,11 @@ from incoref.model.features.speaker import I_OF
 NAMES = WordSet("names")
 """The words of the entity's proper names."""
 IS_NAMED = Number("named", 0, union)
-"""Whether it has any."""
+"""Whether it has a proper name."""
 
 
 class Naming(IntEnum):
-    """The mention's name against those of the entity, titles aside."""
+    """The mention's name compared with the entity's names, ignoring titles."""
 
     NO_NAME = 0  # the mention isn't a name
     FIRST_NAME = 1  # the entity has no name yet
@@ -45,7 +45,7 @@ class ProperName(PairFeature):
         classes[states.with_any(NAMES, mention.name)] = Naming.SHARED
         i_of = states[I_OF]
         speakers = [speaker for speaker in states.speakers_called(mention.name) if speaker in i_of]
-        if speakers:  # the name of someone who has said "I": others who have said "I" are called something else
+        if speakers:  # this names someone who has said "I", so it isn't the name of others who have
             classes[i_of != NOBODY] = Naming.OTHER_NAME
         for speaker in speakers:
             classes[i_of == speaker] = Naming.SHARED

@@ -13,7 +13,7 @@ from incoref.model.features.quote import NO_QUOTATION
 from incoref.text.english import FIRST_PERSON
 
 NARRATED_AFTER = Number("narrated_after", NO_QUOTATION, highest)
-"""The latest quotation that had begun when the entity was last mentioned outside quotations."""
+"""The latest quotation begun by the time of the entity's last mention outside quotations."""
 
 
 class NarratedNearQuote(IntEnum):

@@ -1,4 +1,4 @@
-"""The classes of all pairs of a text whose entities are known, as training needs them. Independent of vectors."""
+"""Feature classes of all pairs of a text whose entities are known, for training. Independent of vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from incoref.model.features.states import EntityStates, PairStates
 
 @dataclass(frozen=True, slots=True)
 class _MentionNumbers:
-    """The numbers of each pair's mention, for features that compute all pairs at once."""
+    """The numeric facts of each pair's mention, for element-wise features."""
 
     first: Ints
     sentence: Ints
@@ -27,11 +27,11 @@ class _MentionNumbers:
 def classes_of_pairs(
     mentions: Sequence[MentionFacts], entity_of: npt.NDArray[np.int64], latest: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int8]:
-    """The classes of every mention against every entity before it, (registered features, pairs), mention by mention.
+    """Return the classes of every mention against every entity before it, (registered features, pairs).
 
-    Equals ``EntityStates.classes`` for one mention after the other, each joining its entity in ``entity_of``, but
-    elementwise features are computed at once; ``latest`` is the latest mention of each pair's entity before the
-    pair's own mention.
+    Pairs are ordered by mention. The result equals ``EntityStates.classes`` for one mention after the other, each
+    joining its entity in ``entity_of``, but element-wise features are computed for all pairs at once. ``latest``
+    holds, for each pair, the entity's latest mention before the pair's own mention.
     """
     classes = np.zeros((len(REGISTRY), len(latest)), np.int8)
     rows = list(zip(classes, REGISTRY.values(), strict=True))
@@ -58,7 +58,7 @@ def classes_of_pairs(
 
 
 def pair_priors(classes: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
-    """What the features' priors add to the score of each pair, (pairs,), from ``classes_of_pairs``."""
+    """Return what the features' priors add to each pair's score, (pairs,), from ``classes_of_pairs``."""
     total = np.zeros(classes.shape[1], np.float32)
     for row, feature in zip(classes, REGISTRY.values(), strict=True):
         if feature.prior is not None:

@@ -1,7 +1,7 @@
-"""Where a text quotes someone: which words stand in quotation marks, and which of the quotations are one speech.
+"""Track quotations: which words are inside quotation marks, and which quotations belong to one speech.
 
-Novels have no speakers, but their quotations do: an "I" in quotation marks is whoever speaks there. Read sentence by
-sentence: what was read is a value, ``QuotationState``. Knows no mentions and no entities.
+Novels name no speakers for their lines, but an "I" in quotation marks is whoever is speaking there. Text is read
+sentence by sentence; the state so far is a value, ``QuotationState``. Independent of mentions and entities.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ _APOSTROPHES = frozenset("’'")
 _MARKS = frozenset(_CLOSING) | frozenset(_CLOSING.values())
 _PUNCTUATION = frozenset(". , ; : ! ? - -- – — … ... ”".split())
 _LONGEST, _LONGEST_SINGLE = 10, 4
-"""Sentences after which a quotation without another mark is taken to be over: one was left out, or was none.
+"""Sentences without another mark after which a quotation is assumed to be over: a mark is missing, or was none.
 
 Long speeches have a mark at the start of every paragraph. Single marks are often apostrophes.
 """
 
 
 class Quoted(NamedTuple):
-    """Where a word stands."""
+    """A word's position relative to quotations."""
 
     number: int = 0
-    """Of the latest speech that has begun, from one; zero before the first."""
+    """Number of the latest speech that has begun, from 1; 0 before the first."""
     inside: bool = False
     """Whether the word is quoted."""
     answers: bool = False
-    """Whether that speech follows the one before without a word between them, as another's does."""
+    """Whether that speech follows the previous one with no word in between, as another speaker's would."""
 
 
 UNQUOTED = Quoted()
@@ -37,25 +37,25 @@ UNQUOTED = Quoted()
 
 @dataclass(frozen=True, slots=True)
 class QuotationState:
-    """What is known of quotations after some sentences."""
+    """The state of quotations after some sentences."""
 
     latest: Quoted = UNQUOTED
     mark: str = ""
-    """The one that will end the quotation; none outside."""
+    """The mark that will close the quotation; empty outside quotations."""
     apart: bool = True
-    """Whether a word has been said since the latest quotation ended."""
+    """Whether any word has followed the latest quotation."""
     sentences: int = 0
-    """How many have been read since the latest mark."""
+    """Sentences read since the latest mark."""
 
     def scan(self, words: Sequence[str]) -> tuple[list[Quoted], QuotationState]:
-        """Where each word of the next sentence stands, and the state after it."""
+        """Return the position of each word of the next sentence, and the state after it."""
         if self.mark and self.sentences >= (_LONGEST_SINGLE if self.mark in _APOSTROPHES else _LONGEST):
             return self.ended().scan(words)
         latest, mark, apart, sentences = self.latest, self.mark, self.apart, self.sentences + 1
         if _MARKS.isdisjoint(words):
             return [latest] * len(words), QuotationState(latest, mark, apart or not mark, sentences)
         places: list[Quoted] = []
-        interrupted = False  # whether a quotation has ended in this sentence: it goes on after "he said"
+        interrupted = False  # whether a quotation has ended in this sentence; it may continue after "he said"
         for place, word in enumerate(words):
             if mark and _ends(mark, words, place):
                 latest, mark, apart, interrupted, sentences = latest._replace(inside=False), "", False, True, 0
@@ -73,7 +73,7 @@ class QuotationState:
         return places, QuotationState(latest, mark, apart, sentences)
 
     def ended(self) -> QuotationState:
-        """The state once whoever quoted someone has ended to speak."""
+        """Return the state after the end of a turn: any open quotation has ended."""
         return QuotationState(self.latest._replace(inside=False, answers=False))
 
 
@@ -87,7 +87,7 @@ def _begins(words: Sequence[str], place: int) -> bool:
     first, last = place == 0, place == len(words) - 1
     if word in _APOSTROPHES or word == "`":
         return not last and (first or words[place - 1] in _PUNCTUATION)
-    return first or not last or word != '"'  # the last word of a sentence begins nothing, where that can be asked
+    return first or not last or word != '"'  # a plain " at the end of a sentence begins nothing
 
 
 def _ends(mark: str, words: Sequence[str], place: int) -> bool:
@@ -96,15 +96,16 @@ def _ends(mark: str, words: Sequence[str], place: int) -> bool:
         return False
     if word in _APOSTROPHES:  # after a word it is an apostrophe, but not at the end of a sentence
         return place > 0 and (words[place - 1] in _PUNCTUATION or place == len(words) - 1)
-    return not (word == '"' and place == 0 and len(words) > 1)  # what opens a sentence begins a quotation, or goes on
+    return not (word == '"' and place == 0 and len(words) > 1)  # a plain " at the start begins or continues one
 
 
 def quotations(
     sentences: Iterable[tuple[Sequence[str], str | None]], state: QuotationState, speaker: str | None
 ) -> tuple[list[list[Quoted]], QuotationState]:
-    """Where the words of each sentence stand, and the state after the last; sentences are words and who says them.
+    """Return the positions of the words of each sentence, and the state after the last sentence.
 
-    ``speaker`` is the one before the first. Quotations end with their speaker's turn.
+    Sentences are pairs of words and speaker; ``speaker`` is the speaker before the first. Quotations end with their
+    speaker's turn.
     """
     by_sentence = []
     for words, said_by in sentences:

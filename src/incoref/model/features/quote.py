@@ -12,13 +12,13 @@ from incoref.model.features.mention import MentionFacts
 from incoref.text.english import FIRST_PERSON, SECOND_PERSON
 
 NO_QUOTATION = -2
-"""The number of no quotation: not even one or two before the first has it."""
+"""Stands for no quotation; also differs from the number one or two before the first quotation."""
 I_QUOTED = Number("i_quoted", NO_QUOTATION, highest)
 """The quotation in which the entity was last an "I"."""
 YOU_QUOTED = Number("you_quoted", NO_QUOTATION, highest)
 """The quotation in which the entity was last a "you"."""
 IS_NARRATOR = Number("narrator", 0, union)
-"""Whether the entity is the "I" of the text itself."""
+"""Whether the entity is the narrator's "I"."""
 
 
 class QuoteRelation(IntEnum):

@@ -1,4 +1,4 @@
-"""``rank``: for "he" and "she", the entity's recency among those of that gender."""
+"""``rank``: for "he" and "she", the entity's recency rank among entities of that gender."""
 
 from __future__ import annotations
 

@@ -64,8 +64,8 @@ class Speaker(PairFeature):
     fields = (SPEAKER, I_OF, I_TURN, YOU_BY, YOU_TURN)
     prior = np.zeros(len(SpeakerRelation), np.float32)
     prior[[SpeakerRelation.I_AM_NOT_THIS_I, SpeakerRelation.YOU_ARE_NOT_MY_I]] = -6.0
-    """Two speakers' "I" are two people, and nobody calls themselves "you". Training texts are long, so a first "I" or
-    "you" is rare in them."""
+    """The "I"s of two speakers are two people, and nobody calls themselves "you". Training texts are long, so a first
+    "I" or "you" is rare in them."""
 
     def applies(self, mention: MentionFacts) -> bool:
         return mention.speaker is not None

@@ -1,6 +1,6 @@
 """The feature state of all entities of a text: columns of numbers, and indexes by word.
 
-The one implementation for training, evaluation and running. Independent of vectors.
+The only implementation, shared by training, evaluation and run time. Independent of vectors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Index = dict[str, frozenset[int]]
 
 
 class _Fields:
-    """The fields of some features, by kind, with the place of each number in the columns."""
+    """The fields of some features, by kind, with the column of each number."""
 
     def __init__(self, fields: Iterable[Field[Any]]) -> None:
         self.all = tuple(fields)
@@ -44,7 +44,7 @@ def _fields_of(features: tuple[str, ...]) -> _Fields:
 class EntityStates:
     """The state of all entities of a text, in order of creation; grows with ``add``, and ``copy`` is cheap.
 
-    Keeps the state of all registered features, whichever of them a model looks at.
+    Keeps the state of all registered features, whichever of them a model uses.
     """
 
     def __init__(self) -> None:
@@ -63,16 +63,16 @@ class EntityStates:
     def __len__(self) -> int:
         return int(self.columns.shape[1])
 
-    # What features look at
+    # What features read
 
     def __getitem__(self, field: Number | SpeakerName) -> Ints:
-        """The field's value for every entity; of speakers, their numbers."""
+        """Return the field's value for every entity; speakers as their numbers."""
         column: Ints = self.columns[self._fields.place[field]]
         return column
 
     @property
     def mentions(self) -> int:
-        """How many mentions have been added, including those of entities that are gone."""
+        """How many mentions have been added, including those of removed entities."""
         return self._mentions
 
     def with_word(self, field: WordSet | WordSetList, word: str) -> frozenset[int]:
@@ -95,7 +95,8 @@ class EntityStates:
         return next((name for name, other in self._speakers.items() if other == number), None)
 
     def classes(self, mention: MentionFacts, features: Sequence[str] | None = None) -> Ints:
-        """The classes of the mention against every entity, (features, entities); by default, of all features."""
+        """Return the classes of the mention against every entity, (features, entities); by default, of all
+        features."""
         features = tuple(REGISTRY) if features is None else features
         classes = np.zeros((len(features), len(self)), np.int64)
         for row, name in zip(classes, features, strict=True):
@@ -107,7 +108,7 @@ class EntityStates:
     # Changes
 
     def add(self, mention: MentionFacts, entity: int) -> None:
-        """Put the mention into the entity; a number one past the last creates it."""
+        """Add the mention to the entity; a number one past the last creates a new entity."""
         if entity == len(self):
             self._append()
         changing = _ChangingEntity(self, entity)
@@ -117,7 +118,7 @@ class EntityStates:
         self._mentions += 1
 
     def named(self, entity: int, name: MentionFacts) -> EntityStates:
-        """A copy in which the entity goes by this name."""
+        """Return a copy in which the entity also has this name."""
         twin = self.copy()
         changing = _ChangingEntity(twin, entity)
         for feature in REGISTRY.values():
@@ -126,7 +127,7 @@ class EntityStates:
         return twin
 
     def with_value(self, entity: int, field: Field[Any], value: int | str | None) -> EntityStates:
-        """A copy in which one field of one entity has another value."""
+        """Return a copy with one field of one entity changed."""
         twin = self.copy()
         changing = _ChangingEntity(twin, entity)
         changing[field] = value
@@ -134,13 +135,13 @@ class EntityStates:
         return twin
 
     def without_speaker(self, name: str) -> EntityStates:
-        """A copy that has forgotten a speaker, as if nobody knew who said what they said."""
+        """Return a copy that has forgotten a speaker, as if their lines had no known speaker."""
         fields = [field for field, _ in self._fields.speakers]
         rows = [row.with_values({field: None for field in fields if row[field] == name}) for row in self.rows()]
         return EntityStates.of(rows, self._mentions)
 
     def kept(self, entities: Sequence[int]) -> EntityStates:
-        """These entities alone, renumbered in this order; equals ``of`` their rows, but is faster."""
+        """Return only these entities, renumbered in this order; equals ``of`` with their rows, but is faster."""
         place = {entity: row for row, entity in enumerate(entities)}
 
         def left(index: Index) -> Index:
@@ -162,10 +163,10 @@ class EntityStates:
         return twin
 
     def trimmed(self, names: int) -> EntityStates:
-        """Without what grows with the text though the entities don't.
+        """Return the states without data that grows with the text even if the number of entities doesn't.
 
-        An entity known by more than twice as many names keeps ``names`` of them; of a crowd of speakers, those stay
-        whom an entity needs.
+        An entity known by more than twice ``names`` names keeps ``names`` of them. If there are many speakers, only
+        those that an entity refers to stay.
         """
         if len(self._speakers) > 4 * len(self) + names:
             return self.kept(range(len(self))).trimmed(names)
@@ -185,9 +186,9 @@ class EntityStates:
 
     @classmethod
     def of_one(cls, mentions: Iterable[tuple[int, MentionFacts, bool]]) -> EntityState:
-        """The state of an entity with these mentions: each with its number in the text, and whether it is one of its.
+        """Return one entity's state from mentions: each has its number in the text, and whether it is the entity's.
 
-        Those of others count where a feature asks what else has been mentioned.
+        Mentions of other entities matter to features that ask what else has been mentioned.
         """
         states, places = cls(), dict[bool, int]()
         for number, facts, mine in mentions:
@@ -196,7 +197,7 @@ class EntityStates:
         return states.rows()[places[True]]
 
     def merged(self, one: int, other: int) -> EntityStates:
-        """A copy in which ``one`` has taken over all that is known of ``other``, which stays."""
+        """Return a copy in which ``one`` has absorbed the state of ``other``, which stays."""
         rows = self.rows()
         rows[one] = rows[one].merged(rows[other])
         return EntityStates.of(rows, self._mentions)
@@ -214,7 +215,7 @@ class EntityStates:
 
     @property
     def nbytes(self) -> int:
-        """Roughly how much memory it takes; copies share strings and sets, but not the tables of them."""
+        """Approximate memory use in bytes; copies share strings and sets, but not the tables of them."""
         tables = (*self._indexes.values(), *self._lists.values(), self._speakers, self._speaker_words)
         return self.columns.nbytes + sum(map(sys.getsizeof, tables))
 
@@ -223,7 +224,7 @@ class EntityStates:
         return self._fields.all
 
     def rows(self) -> list[EntityState]:
-        """The state of each entity by itself."""
+        """Return the state of each entity as a value."""
         words: dict[Field[Any], list[set[str]]] = {
             field: [set() for _ in range(len(self))] for field in self._fields.word_sets
         }
@@ -246,7 +247,7 @@ class EntityStates:
 
     @classmethod
     def of(cls, rows: Sequence[EntityState], mentions: int) -> EntityStates:
-        """Entities with these states, after ``mentions`` mentions; speakers whom none of them needs are forgotten."""
+        """Build states from rows, after ``mentions`` mentions; speakers that no row refers to are forgotten."""
         states = cls()
         states._mentions = mentions
         fields = states._fields
@@ -281,7 +282,7 @@ class EntityStates:
 
 
 class _ChangingEntity:
-    """One entity while it changes: numbers are written all at once, so that columns show the state before."""
+    """One entity being updated; numbers are written all at once, so columns show the previous state until then."""
 
     def __init__(self, states: EntityStates, entity: int) -> None:
         self._states, self._entity = states, entity
@@ -311,7 +312,7 @@ class _ChangingEntity:
 
 
 class PairStates:
-    """The columns of many pairs' entities, in place of all entities of one text."""
+    """Columns for the entities of many pairs, in place of all entities of one text."""
 
     def __init__(self, states: EntityStates, columns: Ints, mentions: Ints) -> None:
         self._place = states._fields.place
@@ -340,5 +341,6 @@ def _set_of(entities: Sequence[int]) -> frozenset[int]:
 
 @lru_cache(maxsize=1 << 14)
 def _alone(entity: int) -> frozenset[int]:
-    """Shared: most words belong to a single entity, and every state that is kept would have a set for each."""
+    """Return a shared singleton set: most words belong to one entity, and every kept state would hold a set for
+    each."""
     return frozenset((entity,))
