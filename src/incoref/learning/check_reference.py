@@ -1,4 +1,4 @@
-"""Folders of reference outputs, whichever program computed them."""
+"""Read folders of reference outputs, whichever program computed them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ SYSTEMS = {
     "longdoc": longdoc.read_reference,
     "s2e": s2e.read_reference,
 }
-"""By the field ``system`` of config.json, which the paper's own folders don't have."""
+"""Readers by the field ``system`` of config.json, which the paper's own folders don't have."""
 
 
 def read_reference(folder: Path) -> Reference:
-    """A folder with ``config.json``, ``model.safetensors``, ``documents.json`` and ``expected.json``."""
+    """Read a folder with ``config.json``, ``model.safetensors``, ``documents.json`` and ``expected.json``."""
     path = folder / "config.json"
     described = read_json(path)
     if not isinstance(described, dict):

@@ -1,7 +1,7 @@
-"""Texts labelled by a model: entities, and every decision with its probabilities, for another model to learn from.
+"""Label texts with a model: entities, and every decision with its probabilities, for another model to learn from.
 
-Needs no PyTorch. Documents are read sentence by sentence; the result is a folder of shards in JSON lines, which any
-command reads, and with which a run that was stopped goes on.
+Works without PyTorch. Documents are read sentence by sentence. The result is a folder of shards in JSON lines, which
+any command can read and from which an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from incoref.model.transitions import Action
 from incoref.types import Document, Entity, Mention
 
 TOKENS, DOCUMENTS = 100_000, 64
-"""A shard ends with the document that makes it as long as this."""
+"""A shard ends with the document that reaches either limit."""
 _LEAST = 0.005
-"""Choices that are less likely are left out."""
+"""Choices less likely than this are left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """What became of some documents."""
+    """Counts of labelled documents and what is in them."""
 
     documents: int = 0
     tokens: int = 0
     mentions: int = 0
     left_out: int = 0
-    """Documents with a sentence that is too long for the model to read at once."""
+    """Documents with a sentence too long for the model to read at once."""
 
     def __add__(self, other: Labelled) -> Labelled:
         return Labelled(
@@ -53,7 +53,7 @@ class Labelled:
 
 
 def parts_of(document: Document, longest: int | None) -> list[Document]:
-    """A document cut between sentences into parts of similar length, with about ``longest`` tokens at most."""
+    """Cut a document between sentences into parts of similar length, of at most about ``longest`` tokens."""
     ends = np.cumsum([len(sentence) for sentence in document.sentences])
     total = len(document.tokens)
     count = 1 if longest is None else -(-total // longest)
@@ -63,7 +63,7 @@ def parts_of(document: Document, longest: int | None) -> list[Document]:
 
 
 def label(model: Model, document: Document, scheme: str | None = None, longest: int | None = None) -> Document | None:
-    """The document with the model's entities and decisions; None if a sentence is too long to be read at once.
+    """Return the document with the model's entities and decisions; None if a sentence is too long to read at once.
 
     A document with more than ``longest`` tokens is read in parts, and entities with the same name are joined.
     """
@@ -108,7 +108,7 @@ def _decisions(model: Model, document: Document, scheme: str | None) -> Decision
 
 
 def _spans(decisions: Decisions) -> list[list[tuple[int, int]]]:
-    """The mentions of each entity."""
+    """Return the spans of each entity's mentions."""
     clusters: list[list[tuple[int, int]]] = [[] for _ in range(int(decisions.entity_of.max(initial=-1)) + 1)]
     for entity, (first, last) in zip(decisions.entity_of.tolist(), decisions.derivation().spans, strict=True):
         clusters[entity].append((first, last + 1))
@@ -116,7 +116,7 @@ def _spans(decisions: Decisions) -> list[list[tuple[int, int]]]:
 
 
 def _annotated(document: Document, decisions: Decisions) -> Document:
-    """The document with these decisions in place of its annotation."""
+    """Return the document with these decisions in place of its annotation."""
     tokens, sentence_of = document.tokens, np.repeat(np.arange(len(decisions.lengths)), decisions.lengths)
     type_of = dict(zip(decisions.entity_of.tolist(), decisions.types, strict=True))
     entities = []
@@ -132,7 +132,7 @@ def _annotated(document: Document, decisions: Decisions) -> Document:
 
 
 def _shards(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """The documents of each shard."""
+    """Group documents into shards."""
     some, tokens = list[Document](), 0
     for document in documents:
         some.append(document)
@@ -152,9 +152,10 @@ def label_into(
     longest: int | None = None,
     tell: Callable[[Labelled], None] = lambda _: None,
 ) -> Labelled:
-    """Label documents into the shards of a folder, and go on with those that are there already.
+    """Label documents into the shards of a folder, keeping those that are there already.
 
-    ``tell`` is told what has been done so far after every shard. Interrupted at any moment, the same call goes on.
+    ``tell`` is called with the totals so far after every shard. After an interruption at any point, the same call
+    resumes.
     """
     classes = model.config.names.schemes
     if scheme is not None and scheme not in classes:

@@ -1,7 +1,7 @@
-"""A recipe: the training runs, exports and evaluations that make a model, in one file, run in order.
+"""Recipes: the training runs, exports and evaluations that make a model, in one file, run in order.
 
-A step is done once its record in ``steps/`` says that it was made from the same settings and the same earlier steps,
-so a recipe can be stopped at any moment and run again. Knows nothing of model cards.
+A step is done if its record in ``steps/`` was made with the same settings and the same earlier steps, so a recipe can
+be stopped at any moment and run again. Independent of model cards.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class StepState:
 
 
 class Cook:
-    """Makes a recipe in a folder."""
+    """Runs a recipe in a folder."""
 
     def __init__(self, recipe: Recipe, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder
@@ -155,7 +155,8 @@ class Cook:
         self._made = self._runs | {step.export.name for step in recipe.steps if step.export}
 
     def states(self) -> Iterator[StepState]:
-        """All steps in order, and which are done; one that depends on a step that isn't done isn't either."""
+        """Yield all steps in order and whether each is done; changed settings of a step also undo those that build on
+        it."""
         digests: dict[str, str] = {}
         for step in self.recipe.steps:
             earlier = [digests[name] for name in step.needs if name in digests]
@@ -173,7 +174,8 @@ class Cook:
         report: Callable[[Report], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Do what isn't done. ``stop`` is asked during training; then ``trainer.Stopped`` is raised."""
+        """Run the steps that aren't done. ``stop`` is polled during training; once it is true, ``Stopped`` is
+        raised."""
         for state in self.states():
             if state.done:
                 continue
@@ -195,7 +197,7 @@ class Cook:
             fresh.replace(record)
 
     def scores(self, step: EvaluateStep) -> dict[str, dict[str, Any]]:
-        """The scores of an evaluation that is done, by the titles of its corpora."""
+        """Return the scores of a finished evaluation, by the titles of its corpora."""
         scores: dict[str, dict[str, Any]] = self._recorded(Step(evaluate=step)).get("scores", {})
         return scores
 
@@ -206,7 +208,7 @@ class Cook:
         return Configuration.load(self.recipe.config, settings)
 
     def _place(self, name: str) -> Path:
-        """The folder with the weights of a run or export; an installed model's name stays one."""
+        """Return where the weights of a run or export are; an installed model's name stays a name."""
         if "@" in name:
             run, _, epoch = name.partition("@")
             return self.folder / run / "epochs" / f"{epoch}.safetensors"
@@ -226,7 +228,7 @@ class Cook:
 
     def _train(self, run: RunStep, report: Callable[[Report], None], stop: Callable[[], bool]) -> None:
         configuration, folder = self._configuration(run), self.folder / run.name
-        holds_run(folder, configuration, resume=True)  # says so before minutes of reading
+        holds_run(folder, configuration, resume=True)  # fails before minutes of reading data
         Trainer(configuration, folder).run(report, resume=True, stop=stop)
 
     def _export(self, step: ExportStep) -> None:

@@ -1,8 +1,8 @@
-"""Our outputs compared with another program's, number by number, as folders of reference outputs hold them.
+"""Compare our outputs with another program's, number by number, from folders of reference outputs.
 
-Such a folder has ``config.json``, ``model.safetensors``, ``documents.json`` and ``expected.json``. All of it was
-computed in double precision, so ours is compared in double precision: numbers to ``TOLERANCE``, everything else
-(actions, choices, spans, clusters) exactly, with no allowance for rounding. Knows nothing about models.
+Such a folder has ``config.json``, ``model.safetensors``, ``documents.json`` and ``expected.json``. Everything in it
+was computed in double precision, so our outputs are compared in double precision: numbers to ``TOLERANCE``,
+everything else (actions, choices, spans, clusters) exactly, with no allowance for rounding. Independent of models.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Difference:
     document: int = 0
     """Number of the document with the largest difference, from 0."""
     single: float | None = None
-    """The largest difference when we compute in single precision, over the documents where single precision makes
-    the same decisions; for information only."""
+    """The largest difference in single precision, over the documents where it leads to the same decisions; for
+    information only."""
 
     @property
     def passed(self) -> bool:
@@ -49,21 +49,21 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A folder of reference outputs, read, and how we compute the same."""
+    """A folder of reference outputs, and functions that compute our own."""
 
     expected: Sequence[Outputs]
     """One per document."""
     double: Callable[[int], Outputs]
-    """What we compute for the numbered document in double precision."""
+    """Computes our outputs for the numbered document in double precision."""
     single: Callable[[int], Outputs]
     """The same in single precision."""
     path: Path
     """The file with the expected outputs, for error messages."""
     own: Callable[[], list[Difference]] = list
-    """Further comparisons, of quick ways to compute something with the plain one."""
+    """Further comparisons, of fast implementations with the plain one."""
 
     def check(self) -> list[Difference]:
-        """The largest difference of every quantity."""
+        """Return the largest difference of every quantity."""
         exact: dict[str, tuple[float, int]] = {}
         rough: dict[str, float] = {}
         for number, wanted in enumerate(self.expected):
@@ -87,9 +87,9 @@ class Reference:
 def differences(
     computed: Any, wanted: Any, place: str, path: Path, quantity: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, float]]:
-    """How far two outputs are apart, one pair per number or decision.
+    """Yield how far apart two outputs are, one (quantity, difference) pair per number or decision.
 
-    A quantity is named by the fields that lead to it; norms of gradients are one quantity whatever their parameter.
+    A quantity is named by the fields that lead to it; gradient norms are one quantity whatever their parameter.
     """
     if isinstance(computed, Mapping):
         _check_fields(computed, wanted, place, path)
@@ -130,7 +130,8 @@ def _kind(value: Any) -> str:
 
 
 def difference(computed: float | None, wanted: float | None) -> float:
-    """Absolute, or relative where the wanted value is larger than 1; infinite where only one is there."""
+    """Return the absolute difference, relative for wanted values above 1; infinite if only one of the two is
+    given."""
     if computed is None or wanted is None:
         return 0.0 if computed is wanted else math.inf
     apart = abs(computed - wanted) / max(1.0, abs(wanted))
@@ -138,7 +139,7 @@ def difference(computed: float | None, wanted: float | None) -> float:
 
 
 def tensor_difference(computed: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> float:
-    """The largest difference of all elements; a tensor that is only on one side counts as 0 on the other."""
+    """Return the largest difference of all elements; a tensor on only one side counts as 0 on the other."""
     largest = 0.0
     for name in computed.keys() | wanted.keys():
         one = computed.get(name, torch.zeros(()))
@@ -149,7 +150,7 @@ def tensor_difference(computed: Mapping[str, Tensor], wanted: Mapping[str, Tenso
 
 
 def numbers(values: Tensor) -> Any:
-    """A tensor as lists of numbers, with null for minus infinity as in the outputs."""
+    """Convert a tensor to lists of numbers, with null for minus infinity as in the outputs."""
 
     def with_null(value: Any) -> Any:
         if isinstance(value, list):
@@ -160,7 +161,7 @@ def numbers(values: Tensor) -> Any:
 
 
 def read_outputs(path: Path, documents: int) -> list[Any]:
-    """``expected.json``: the outputs for a number of documents."""
+    """Read ``expected.json``, the outputs for this number of documents."""
     expected = read_json(path)
     if not isinstance(expected, list) or len(expected) != documents:
         count = len(expected) if isinstance(expected, list) else "no list of"
@@ -169,7 +170,7 @@ def read_outputs(path: Path, documents: int) -> list[Any]:
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The contents of a safetensors file."""
+    """Read a safetensors file."""
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
@@ -177,7 +178,7 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def read_json(path: Path) -> Any:
-    """The contents of a JSON file."""
+    """Read a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

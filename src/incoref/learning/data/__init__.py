@@ -1,1 +1,1 @@
-"""Corpora to training examples."""
+"""From corpora to training examples."""

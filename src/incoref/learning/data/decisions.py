@@ -1,8 +1,8 @@
-"""What a model decided in a document, with its probabilities: what a smaller model can learn from a larger one.
+"""A model's decisions in a document, with their probabilities, for a smaller model to learn from.
 
-Actions and links are those of the model's own derivation, so that another model, following the same derivation, has a
-distribution to learn at each of its steps. Decisions travel with their document, as its attribute ``decisions``, and
-are cut together with it. T actions, M mentions, P choices, C sentences. Knows no weights.
+Actions and links are those of the model's own derivation, so another model that follows the same derivation has a
+distribution to learn at each step. Decisions are stored with their document, in its attribute ``decisions``, and are
+cut together with it. T actions, M mentions, P choices, C sentences. Independent of weights.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from incoref.model.transitions import EFFECTS, Action
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 ATTRIBUTE = "decisions"
-"""The attribute of a document that holds them, as JSON."""
+"""The document attribute that holds them, as JSON."""
 NEW = -1
-"""A new entity, among the choices of a mention."""
+"""Stands for a new entity among a mention's choices."""
 _EMITS = np.array([EFFECTS[action].emits for action in Action])
 _STEPS = 255
 """Probabilities are stored as multiples of one over this."""
@@ -34,21 +34,21 @@ _STEPS = 255
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The decisions of one document that was read sentence by sentence."""
+    """The decisions of one document, read sentence by sentence."""
 
     scheme: str
     lengths: Ints  # (C,) words in each sentence
     steps: Ints  # (C,) actions in each sentence
     actions: Ints  # (T,)
     probabilities: Floats  # (T, 4) of the actions; 0 where illegal
-    entity_of: Ints  # (M,) entity of each mention, numbered in order of foundation
+    entity_of: Ints  # (M,) entity of each mention, numbered in order of creation
     types: tuple[str | None, ...]  # (M,) entity type of each
-    choices: Ints  # (M,) how many choices each mention has here: the likeliest ones
+    choices: Ints  # (M,) number of choices kept for each mention: the likeliest
     entities: Ints  # (P,) the entity of each choice, or NEW
-    shares: Floats  # (P,) its probability; those of a mention sum to one
+    shares: Floats  # (P,) its probability; a mention's sum to one
 
     def derivation(self) -> Derivation:
-        """The model's own derivation, sentence by sentence."""
+        """Return the model's own derivation, sentence by sentence."""
         lengths, steps = self.lengths.tolist(), self.steps.tolist()
         chunks, place = [], 0
         for length, count in zip(lengths, steps, strict=True):
@@ -57,9 +57,9 @@ class Decisions:
         return derive(chunks)
 
     def between(self, start: int, end: int) -> Decisions:
-        """Those of some sentences, for a reader who doesn't know the ones before.
+        """Return the decisions of a range of sentences, as if read without the earlier ones.
 
-        An entity that is not yet known there is a new one.
+        An entity that hasn't been mentioned in the range yet becomes a new one.
         """
         actions = _range(self.steps, start, end)
         mentions = slice(*(int(_EMITS[self.actions[:place]].sum()) for place in (actions.start, actions.stop)))
@@ -95,7 +95,7 @@ class Decisions:
         )
 
     def to_attribute(self) -> str:
-        """As JSON, with arrays as compressed bytes."""
+        """Encode as JSON, with arrays as compressed bytes."""
         names = list(dict.fromkeys(self.types))
         return json.dumps(
             {
@@ -120,7 +120,7 @@ class Decisions:
 
     @classmethod
     def from_attribute(cls, attribute: str) -> Decisions:
-        """What ``to_attribute`` gave, rounded; a ValueError if it is anything else."""
+        """Decode the output of ``to_attribute``, which is rounded; anything else is a ValueError."""
         try:
             data: dict[str, Any] = json.loads(attribute)
             names = data["types"]
@@ -169,9 +169,10 @@ class Decisions:
 
 
 def choices_of(probabilities: Sequence[npt.NDArray[np.floating[Any]]], least: float) -> tuple[Ints, Ints, Floats]:
-    """The likelier choices of mentions whose last choice is a new entity: how many each has, which, and their shares.
+    """Select the likelier choices of mentions: how many each has, their entities, and their shares.
 
-    Choices with a probability under ``least`` are left out, but for the likeliest one.
+    Each mention's last choice is a new entity. Choices with a probability under ``least`` are left out, except the
+    likeliest.
     """
     counts, entities, shares = [], list[Ints](), list[Floats]()
     for row in probabilities:
@@ -187,7 +188,7 @@ def choices_of(probabilities: Sequence[npt.NDArray[np.floating[Any]]], least: fl
 
 
 def _range(counts: Ints, start: int, end: int) -> slice:
-    """The items of the groups from one number to another, if groups have these counts."""
+    """Return the slice of items in groups ``start`` to ``end``, where ``counts`` are the sizes of the groups."""
     return slice(int(counts[:start].sum()), int(counts[:end].sum()))
 
 

@@ -1,7 +1,7 @@
-"""A teacher-forced derivation as arrays: everything about its steps that is known before any score is.
+"""A teacher-forced derivation as arrays: everything known about its steps before any scoring.
 
 T steps, P pushes, M mentions. Stack nodes are numbered from 1 in order of their PUSH; node 0 is the empty stack.
-This module knows tokens by number only: no vectors, no clusters.
+Tokens are only indices here: there are no vectors and no clusters.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class Derivation:
 
     action: Ints  # (T,) the gold action
     legal: Bools  # (T, 4)
-    token: Ints  # (T,) number of the buffer token in the document
+    token: Ints  # (T,) index in the document of the token under the cursor
     node: Ints  # (T,) stack node on top before the action
     width: Ints  # (T,) current token - top of the stack, or EMPTY
     push_token: Ints  # (P,) token of each stack node from 1 on
     push_parent: Ints  # (P,) the node below
     push_level: Ints  # (P,) height of the stack below
     first: Ints  # (M,) first token of each mention, in order of derivation
-    last: Ints  # (M,) last token, included
-    found_at: Ints  # (M,) the step that finds it
+    last: Ints  # (M,) last token, inclusive
+    found_at: Ints  # (M,) the step that emits it
     chunk_steps: Ints  # (C,) number of steps in each chunk
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ class Derivation:
 
 
 def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:
-    """Replay gold actions chunk by chunk: (number of tokens, actions) each."""
+    """Replay gold actions, given as (number of tokens, actions) for each chunk."""
     lengths, derivations = [], []
     for length, actions in chunks:
         lengths.append(length)
@@ -60,7 +60,7 @@ def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:
     chunk_steps = np.array([len(actions) for actions in derivations], np.int64)
     action = np.concatenate([np.zeros(0, np.int64), *derivations])
     advances = _ADVANCES[action]
-    token = np.cumsum(advances) - advances  # tokens left behind before each step
+    token = np.cumsum(advances) - advances  # tokens passed before each step
     chunk_ends = np.cumsum(np.array(lengths, np.int64))
     chunk = np.repeat(np.arange(len(chunk_steps)), chunk_steps)
     forest = _Forest(action, token)
@@ -86,7 +86,7 @@ def derive(chunks: Iterable[tuple[int, Sequence[Action]]]) -> Derivation:
 
 
 class _Forest:
-    """The stack nodes of a derivation, and the one on top before every step."""
+    """The stack nodes of a derivation, and the top node before every step."""
 
     def __init__(self, action: Ints, token: Ints) -> None:
         changes = np.flatnonzero(_PUSHES[action] | _POPS[action])
@@ -110,7 +110,7 @@ class _Forest:
 
 
 def _legal(action: Ints, chunk_steps: Ints, on_stack: Bools, on_last: Bools) -> Bools:
-    """Which actions are legal at every step, (T, 4)."""
+    """Return which actions are legal at every step, (T, 4)."""
     before = np.concatenate([[_START], action[:-1]])[: len(action)]
     before[(np.cumsum(chunk_steps) - chunk_steps)[chunk_steps > 0]] = _START
     legal: Bools = _legal_table()[before, on_stack.astype(np.int64), on_last.astype(np.int64)]
@@ -123,7 +123,8 @@ _START = len(Action)
 
 @cache
 def _legal_table() -> Bools:
-    """``transitions.LEGAL`` as an array: by action before, stack (empty or not) and token (the last one or not)."""
+    """``transitions.LEGAL`` as an array, by previous action, whether the stack is non-empty, and whether the token is
+    the last."""
     table = np.zeros((len(Action) + 1, 2, 2, len(Action)), np.bool_)
     for (before, on_stack, on_last), actions in LEGAL.items():
         table[_START if before is None else before, int(on_stack), int(on_last), list(actions)] = True
@@ -131,7 +132,7 @@ def _legal_table() -> Bools:
 
 
 def _check(action: Ints, legal: Bools, advances: Bools, chunk_steps: Ints, lengths: Sequence[int]) -> None:
-    """Every action is legal, and every chunk's actions end where it does."""
+    """Check that every action is legal, and that every chunk's actions end where it does."""
     wrong = np.flatnonzero(~legal[np.arange(len(action)), action])
     if len(wrong):
         raise ValueError(f"{Action(int(action[wrong[0]])).name} is not legal at step {wrong[0]}")

@@ -1,8 +1,8 @@
-"""Documents to what the default model trains on: sub-words in windows, gold derivations, pairs and their features.
+"""Turn documents into examples for the default model: windows of sub-words, gold derivations, pairs, features.
 
-The same text annotated under two schemes is one example with two annotations, so that it is encoded once. What no
-derivation can give (crossing mentions, mentions across a block's end, a second mention of the same span) is dropped
-here and counted; the two clusters of a doubled span are merged.
+The same text annotated under two schemes is one example with two annotations, so that it is encoded once. Mentions
+that no derivation can produce (crossing another, across a block boundary, with the same span as another) are dropped
+here and counted; two clusters that share a span are merged.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from incoref.types import Document
 
 Ints = npt.NDArray[np.int64]
 NO_TYPE = -100
-"""Entity type of mentions that have none: what cross-entropy ignores."""
+"""Stands for no entity type; ignored by cross-entropy."""
 NOT_ANNOTATED = -1
-"""Gold entity of mentions that a partial annotation leaves open."""
+"""Stands for the unknown gold entity of mentions outside a partial annotation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document's words in windows of sub-words, side by side: n sub-words, N words."""
+    """A document's words in windows of sub-words, concatenated: n sub-words, N words."""
 
     ids: Ints  # (n,)
     positions: Ints  # (n,) place in the window
     lengths: tuple[int, ...]  # of the windows, in sub-words
     blocks: tuple[Ints, ...]  # window by window, the block of each sub-word
-    source: Ints  # (s,) rows of the sub-words that make up words, each in the window that answers for it
-    word: Ints  # (s,) the words that they make up
+    source: Ints  # (s,) rows of sub-words that belong to words, each in the window responsible for it
+    word: Ints  # (s,) the word of each of these rows
     utterances: tuple[tuple[Utterance, ...], ...]  # the sentences of each block
 
     @property
@@ -52,15 +52,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Mentions in order, and the entities that they join one after the other: M mentions, P pairs.
+    """Mentions in order, and the entity that each of them joins: M mentions, P pairs.
 
-    Under teacher forcing the entities are the gold ones; a model may also learn on clusters of its own, and then
-    ``gold_of`` says what would have been right.
+    Under teacher forcing, the entities are the gold ones. A model can also learn on its own clusters; ``gold_of``
+    then holds what would have been right.
     """
 
     first: Ints  # (M,) first token
-    last: Ints  # (M,) last token, included
-    entity_of: Ints  # (M,) entity that each joins, numbered in order of foundation
+    last: Ints  # (M,) last token, inclusive
+    entity_of: Ints  # (M,) entity that each joins, numbered in order of creation
     gold_of: Ints  # (M,) gold entity of each, or NOT_ANNOTATED
     types: Ints  # (M,) entity type, or NO_TYPE
     pronoun: npt.NDArray[np.bool_]  # (M,) whether it is a pronoun
@@ -77,7 +77,7 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True)
 class Soft:
-    """What a model that labelled a document thought at every step: T steps, C choices of mentions."""
+    """Probabilities from the model that labelled a document, at every step: T steps, C choices of mentions."""
 
     actions: npt.NDArray[np.float32]  # (T, 4) probabilities
     mention: Ints  # (C,) the mention of each choice
@@ -93,16 +93,16 @@ class Annotation:
     scheme: str
     weight: float
     derivation: Derivation
-    entity_of: Ints  # (M,) gold entity of each mention, numbered in order of foundation
+    entity_of: Ints  # (M,) gold entity of each mention, numbered in order of creation
     types: Ints  # (M,) entity type, or NO_TYPE
-    dropped: Mapping[str, int]  # mentions that no derivation gives, by reason
-    partial: bool = False  # whether there are mentions that are not annotated
-    chance: float = 1.0  # how often it is learned from when its text is read
-    soft: Soft | None = None  # what to learn instead of single right actions and links
+    dropped: Mapping[str, int]  # mentions that no derivation can produce, by reason
+    partial: bool = False  # whether only some mentions are annotated
+    chance: float = 1.0  # probability of learning from it when its text is read
+    soft: Soft | None = None  # soft targets in place of single right actions and links
 
     @cached_property
     def gold(self) -> Clustering:
-        """The gold mentions in gold clusters; made when first asked for, as starting a run needs derivations only."""
+        """The gold mentions in gold clusters; computed lazily, as starting a run needs only derivations."""
         return clustering(self.reading, self.derivation.spans, self.entity_of, self.entity_of, self.types)
 
 
@@ -115,7 +115,7 @@ class Example:
 
 
 def tokenise(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes, k: int = 1) -> Reading:
-    """Cut a document into blocks of k sentences and lay them into windows."""
+    """Cut a document into blocks of up to k sentences and lay them out in windows."""
     grouped = blocks_of(utterances_of(document), tokenizer, sizes.longest_block, k)
     blocks = [joined([subwords for _, subwords in group]) for group in grouped]
     windows = plan([len(block) for block in blocks], sizes)
@@ -148,12 +148,12 @@ def tokenise(document: Document, tokenizer: SubwordTokenizer, sizes: WindowSizes
 
 
 def without_capitals(example: Example) -> Example:
-    """The example as if the encoder had not been told how words are written."""
+    """Return the example with capitalisation hidden from the encoder."""
     return replace(example, reading=replace(example.reading, ids=example.reading.ids % WRITING))
 
 
 def without_words(example: Example, hidden: npt.NDArray[np.bool_], mask: int) -> Example:
-    """The example with a symbol for the encoder in place of some words, (N,); the features still know them."""
+    """Return the example with some words, (N,), masked for the encoder; the features still see them."""
     reading = example.reading
     ids = reading.ids.copy()
     ids[reading.source[hidden[reading.word]]] = mask
@@ -170,7 +170,10 @@ def annotate(
     chance: float = 1.0,
     decisions: Decisions | None = None,
 ) -> Annotation:
-    """The gold derivation of a document, cut into blocks as it is read; a model's, if one labelled it so cut."""
+    """Build a document's gold derivation in the blocks of its reading.
+
+    If a model labelled the document in the same blocks, its decisions are used instead.
+    """
     if decisions is not None and tuple(decisions.lengths.tolist()) == reading.chunks:
         return _decided(decisions, reading, scheme, types, weight, chance)
     gold = gold_mentions(document)
@@ -211,7 +214,7 @@ def _decided(
 
 
 def numbered(entities: Iterable[Hashable]) -> Ints:
-    """The entity of each mention as a number, in order of foundation."""
+    """Number the entity of each mention, in order of creation."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(entity, len(numbers)) for entity in entities], np.int64)
 
@@ -219,7 +222,7 @@ def numbered(entities: Iterable[Hashable]) -> Ints:
 def clustering(
     reading: Reading, spans: Sequence[transitions.Span], entity_of: Ints, gold_of: Ints, types: Ints
 ) -> Clustering:
-    """Mentions that join these entities, with all pairs and their classes."""
+    """Build the clustering of mentions that join these entities, with all pairs and their classes."""
     pairs, facts = pairs_of(entity_of), mention_facts(reading, spans)
     first, last = np.array(spans, np.int64).reshape(-1, 2).T
     return Clustering(
@@ -235,7 +238,7 @@ def clustering(
 
 
 def mention_facts(reading: Reading, spans: Sequence[transitions.Span]) -> list[MentionFacts]:
-    """Facts of mentions, in the order given."""
+    """Return the facts of mentions, in the order given."""
     utterances = [utterance for block in reading.utterances for utterance in block]
     words = [word for utterance in utterances for word in utterance.words]
     sentence_of = np.repeat(np.arange(len(utterances)), [len(utterance.words) for utterance in utterances])

@@ -1,4 +1,4 @@
-"""Gold mentions of a document as spans: which entity each belongs to, which no derivation can give, and why."""
+"""Gold mentions of a document as spans: the entity of each, and which of them no derivation can produce, and why."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CROSSING = "crossing another"
 
 @dataclass(frozen=True, slots=True)
 class GoldMentions:
-    """Entity and type of every span (first and last token, both included)."""
+    """Entity and type of every span (first and last token, both inclusive)."""
 
     entities: dict[Span, str]
     types: dict[Span, str | None]
     same_span: Counter[str]
-    """How many mentions there were beside these, with the same spans."""
+    """How many further mentions had the same span as one of these."""
 
 
 def gold_mentions(document: Document) -> GoldMentions:
-    """The mentions of a document; entities that share a span are merged."""
+    """Return the mentions of a document; entities that share a span are merged."""
     leader = {entity.id: entity.id for entity in document.entities}
 
     def find(entity: str) -> str:
@@ -51,7 +51,7 @@ def gold_mentions(document: Document) -> GoldMentions:
 
 
 def by_chunk(spans: Iterable[Span], lengths: Sequence[int]) -> list[list[Span]]:
-    """Spans by the chunk in which they start, their tokens counted from its start."""
+    """Group spans by the chunk they start in, with tokens counted from its start."""
     ends = np.cumsum(lengths)
     inside: list[list[Span]] = [[] for _ in lengths]
     for first, last in spans:
@@ -62,7 +62,7 @@ def by_chunk(spans: Iterable[Span], lengths: Sequence[int]) -> list[list[Span]]:
 
 
 def dropped(spans: Iterable[Span], kept: Iterable[Span], lengths: Sequence[int]) -> Counter[str]:
-    """Why a derivation over chunks of these lengths gives only the spans in ``kept``."""
+    """Count by reason the spans that a derivation over these chunks can't produce, all but ``kept``."""
     reasons: Counter[str] = Counter()
     ends = np.cumsum(lengths)
     for first, last in set(spans) - set(kept):
@@ -72,7 +72,7 @@ def dropped(spans: Iterable[Span], kept: Iterable[Span], lengths: Sequence[int])
 
 
 def chunk_actions(spans: Iterable[Span], lengths: Sequence[int]) -> list[tuple[int, list[transitions.Action]]]:
-    """For every chunk its length and the derivation of what can be derived there."""
+    """Return every chunk's length, and the derivation of the spans that can be derived in it."""
     return [
         (length, transitions.oracle(transitions.derivable(some, length).kept, length))
         for length, some in zip(lengths, by_chunk(spans, lengths), strict=True)

@@ -1,8 +1,8 @@
-"""Parts of a text that a model labelled one by one, put together: entities that have a name in common are the same.
+"""Join parts of a text that a model labelled one by one, merging entities that have a name in common.
 
-A model that reads a whole book puts more and more into a few entities; one that reads a part at a time doesn't, but
-knows nobody from the part before. Names tell: the entity that a name mostly means in one part is the one that it
-mostly means in the next. What has no name stays apart.
+Over a whole book, a model puts more and more mentions into a few entities. Reading the book in parts avoids this, but
+entities don't carry over from one part to the next. So entities are matched by name: the entity that a name mostly
+refers to in one part is the one that it mostly refers to in the next. Entities without a name stay separate.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from incoref.text.english import TITLES
 from incoref.types import Document
 
 _MOSTLY = 0.7
-"""The share of a name's mentions that the entity must have whose name it is."""
+"""The least share of a name's mentions that its entity must have."""
 _LONGEST = 4
-"""Words of a name; longer ones are descriptions with a name in them."""
+"""Most words in a name; longer ones are descriptions that contain a name."""
 
 Names = Sequence[Counter[str]]
-"""How often each entity is called by each of its names."""
+"""For each entity, how often each of its names is used."""
 
 
 def names_in(document: Document, entity_of: Sequence[Sequence[tuple[int, int]]]) -> list[Counter[str]]:
-    """How often each entity, given by the half-open spans of its mentions, is called by which name."""
+    """Count the names of each entity, given the half-open spans of its mentions."""
     words = [token.text for token in document.tokens]
     names_of_entities = []
     for spans in entity_of:
@@ -41,7 +41,7 @@ def names_in(document: Document, entity_of: Sequence[Sequence[tuple[int, int]]])
 
 
 def same_entities(parts: Sequence[Names]) -> list[list[int]]:
-    """The entities of each part as numbers that hold in all of them, in order of first appearance."""
+    """Number the entities of each part consistently across all parts, in order of first appearance."""
     known: dict[str, Counter[int]] = defaultdict(Counter)
     numbers, total = [], 0
     for part in parts:
@@ -69,7 +69,7 @@ def same_entities(parts: Sequence[Names]) -> list[list[int]]:
 
 
 def _owner(entities: Counter[int]) -> int | None:
-    """The entity that a name mostly means."""
+    """Return the entity that a name mostly refers to, if there is one."""
     for entity, count in entities.most_common(1):
         if count >= _MOSTLY * entities.total():
             return entity
@@ -77,9 +77,10 @@ def _owner(entities: Counter[int]) -> int | None:
 
 
 def joined(parts: Sequence[Decisions], numbers: Sequence[Sequence[int]]) -> Decisions:
-    """The decisions of all parts, whose entities have these numbers in the whole text.
+    """Join the decisions of all parts, whose entities have these numbers in the whole text.
 
-    Where the first mention of an entity in a part was a new entity to the model, it is a link if the entity is known.
+    Where the model took an entity's first mention in a part for a new entity, it becomes a link if an earlier part
+    has the entity.
     """
     founded: dict[int, int] = {}
     entity_of, counts, entities, shares = [], list[int](), list[int](), list[float]()

@@ -9,17 +9,17 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Every mention with every entity founded before it, mention by mention, entities in order of foundation."""
+    """Every mention with every entity created before it, ordered by mention, then by creation of the entity."""
 
-    mention: np.ndarray  # (P,) number of the mention
+    mention: np.ndarray  # (P,) index of the mention
     entity: np.ndarray  # (P,) number of the entity
     state: np.ndarray  # (P,) the entity's state: its latest mention before this one
 
 
 def pairs_of(entity_of: np.ndarray, founded: int = 0) -> Pairs:
-    """All pairs of a document from the entity number of each mention, numbered in order of foundation.
+    """Return all pairs of a document, given the entity of each mention, numbered in order of creation.
 
-    When a document is read in parts, ``founded`` entities exist before this one: their states come first.
+    When a document is read in parts, ``founded`` entities exist before this part: their states come first.
     """
     newest = np.maximum.accumulate(np.concatenate([[founded - 1], entity_of]))
     before = newest[:-1] + 1  # entities before each mention

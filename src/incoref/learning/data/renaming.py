@@ -1,10 +1,10 @@
-"""Other names and genders for the people of a text: what is learned of it then holds whatever they are called.
+"""Data augmentation: give the people of a text other names and genders, so that no particular name is memorised.
 
-Few texts are learned from, and often: an encoder soon knows their people by name. So a man's name gives way to that
-of a man in another text, a woman's to a woman's, everywhere in the text alike. Who is a man or a woman is told by the
-pronouns and titles of the gold entities; a name that both have (a family's) stays, and so does anything else. Where
-men and women change places, "he" becomes "she", "father" "mother", and men get the names of women: who does what is
-then no sign of gender.
+Training texts are few and are read many times, so an encoder soon knows their people by name. A man's name is
+therefore replaced by that of a man in another text, a woman's by a woman's, consistently throughout the text. Gender
+is inferred from the pronouns and titles of the gold entities; a name of both genders (a surname) stays, as does every
+other word. With genders swapped, "he" becomes "she", "father" "mother", and men get women's names, so that what
+someone does doesn't reveal their gender.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Names:
         self._of = {gender: sorted(names - small) for gender, names in by_gender.items()}
 
     def renamed(self, documents: Sequence[Document], rng: np.random.Generator, swap: bool = False) -> list[Document]:
-        """Annotations of one text, with names that others in it do not have.
+        """Return annotations of one text, with names that don't occur in it.
 
-        With ``swap``, men and women change places.
+        With ``swap``, genders are swapped too.
         """
         taken = {token.text.lower() for token in documents[0].tokens}
         others: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Names:
 
 
 def _owners(documents: Sequence[Document]) -> frozenset[int]:
-    """The words with which a longer mention begins: "her" in "her house" is one, in "saw her" it is not."""
+    """Return the tokens that begin a multi-word mention: "her" in "her house" is one, in "saw her" it is not."""
     return frozenset(
         mention.tokens[0]
         for document in documents
@@ -68,7 +68,7 @@ def _owners(documents: Sequence[Document]) -> frozenset[int]:
 
 
 def _swapped(sentence: Sentence, first: int, owners: frozenset[int]) -> Sentence:
-    """The sentence, whose first word has the number ``first``, with the words of the other gender."""
+    """Replace words by those of the other gender in a sentence whose first word has index ``first``."""
     tokens = []
     for number, token in enumerate(sentence.tokens, first):
         lower = token.text.lower()
@@ -84,14 +84,14 @@ def _swapped(sentence: Sentence, first: int, owners: frozenset[int]) -> Sentence
 
 
 def _written_like(word: str, other: str) -> str:
-    """Another word with the capitals of the first."""
+    """Return ``other`` capitalised like ``word``."""
     if word.isupper() and len(word) > 1:
         return other.upper()
     return other.capitalize() if word[:1].isupper() else other
 
 
 def names_of(document: Document) -> dict[str, int]:
-    """The words, in lower case, that are names of men alone or of women alone, and of which."""
+    """Return the words, in lower case, that are names of only men or only women, with their gender."""
     words = [token.text for token in document.tokens]
     genders: dict[str, int] = {}
     for entity in document.entities:
@@ -112,7 +112,7 @@ def names_of(document: Document) -> dict[str, int]:
 
 
 def _renamed(sentence: Sentence, others: dict[str, str]) -> Sentence:
-    """The sentence with other words for some; the text itself stays, as nothing is learned from it."""
+    """Replace words of the sentence; the document's text stays as it is, since training doesn't use it."""
     tokens = []
     for token in sentence.tokens:
         other = others.get(token.text.lower()) if token.text[:1].isupper() else None

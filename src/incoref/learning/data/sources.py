@@ -1,6 +1,6 @@
-"""Corpora for training: which documents, under which scheme, how often. Knows no tokeniser and no model.
+"""Training corpora: which documents, under which scheme, how often. Independent of tokenizer and model.
 
-Documents with the same id and the same words can be one source with several annotations.
+Documents with the same id and the same words can form one source with several annotations.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Annotated:
     partial: bool = False
     """Whether only some of its mentions are annotated."""
     chance: float = 1.0
-    """How often it is learned from when its text is read."""
+    """Probability of learning from it when its text is read."""
     decisions: Decisions | None = None
-    """What a model decided in it, if a model made the annotation."""
+    """The decisions of the model that made the annotation, if a model did."""
 
     def between(self, start: int, end: int) -> Annotated:
-        """Some sentences of it."""
+        """Return a range of its sentences."""
         decisions = None if self.decisions is None else self.decisions.between(start, end)
         return replace(self, document=sentences_of(self.document, start, end), decisions=decisions)
 
@@ -45,11 +45,11 @@ class Source:
 
     annotated: tuple[Annotated, ...]
     share: float
-    """Visits in an epoch."""
+    """Visits per epoch."""
     longest: int | None
-    """The longest stretch of it to read at once."""
+    """The most tokens of it to read at once."""
     together: int = 1
-    """Texts of its corpus in one update."""
+    """Texts of its corpus per update."""
 
     @property
     def id(self) -> str:
@@ -57,12 +57,12 @@ class Source:
 
     @property
     def labelled(self) -> bool:
-        """Whether a model made one of its annotations."""
+        """Whether any of its annotations was made by a model."""
         return any(annotated.decisions is not None for annotated in self.annotated)
 
 
 def load(corpus: CorpusConfig) -> list[Document]:
-    """The documents of one corpus, other mentions added as singletons where the configuration says so."""
+    """Load the documents of one corpus, with other mentions added as singletons where configured."""
     documents = list(corpora.read(corpus.path, corpus.format))
     if corpus.documents is not None:
         documents = _listed(documents, corpus.documents, corpus.path)
@@ -83,7 +83,7 @@ def load(corpus: CorpusConfig) -> list[Document]:
 
 
 def _listed(documents: list[Document], listing: Path, where: Path) -> list[Document]:
-    """The documents whose ids a file lists, in its order."""
+    """Return the documents whose ids a file lists, in its order."""
     try:
         wanted = listing.read_text(encoding="utf-8").split()
     except (OSError, UnicodeDecodeError) as error:
@@ -96,7 +96,7 @@ def _listed(documents: list[Document], listing: Path, where: Path) -> list[Docum
 
 
 def all_with_singletons(documents: Sequence[Document], place: Path, format: str | None = None) -> list[Document]:
-    """Documents with the remaining mentions of another annotation of the same texts."""
+    """Add the remaining mentions of another annotation of the same texts to documents, as singletons."""
     by_id = {document.id: document for document in corpora.read(place, format)}
     for document in documents:
         if document.id not in by_id:
@@ -105,7 +105,7 @@ def all_with_singletons(documents: Sequence[Document], place: Path, format: str 
 
 
 def with_singletons(document: Document, other: Document) -> Document:
-    """The document with the other annotation's remaining mentions, each alone in an entity, and its types."""
+    """Add the other annotation's remaining mentions to the document, as singletons, and its types."""
     if [token.text for token in document.tokens] != [token.text for token in other.tokens]:
         raise IncorefError(f"{document.id}: the two annotations have different words")
     types = {mention.tokens: mention.type for mention in other.mentions}
@@ -123,12 +123,12 @@ def with_singletons(document: Document, other: Document) -> Document:
 
 
 def without_singletons(document: Document) -> Document:
-    """The document without entities that have one mention."""
+    """Return the document without singletons."""
     return replace(document, entities=tuple(entity for entity in document.entities if len(entity.mentions) > 1))
 
 
 def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Source]:
-    """All texts of some corpora; annotations of the same text ``together`` in one source, or each in its own."""
+    """Load all texts of some corpora; with ``together``, annotations of the same text share one source."""
     by_text: dict[Hashable, list[tuple[CorpusConfig, Annotated]]] = defaultdict(list)
     for number, config in enumerate(configs):
         for place, document in enumerate(load(config)):
@@ -147,7 +147,7 @@ def sources(configs: Iterable[CorpusConfig], together: bool = True) -> list[Sour
 
 
 def _with_decisions(document: Document, config: CorpusConfig) -> tuple[Document, Decisions | None]:
-    """A document, and what a model decided in it."""
+    """Return a document without the attribute for decisions, and the decisions, if a model labelled it."""
     attribute = dict(document.attributes).get(ATTRIBUTE)
     if attribute is None:
         return document, None
@@ -167,19 +167,19 @@ def _with_decisions(document: Document, config: CorpusConfig) -> tuple[Document,
 
 
 def _share(config: CorpusConfig, annotated: Annotated) -> float:
-    """How often an epoch visits a document."""
+    """Return the number of visits to a document per epoch."""
     if config.dialogue_share is None:
         return config.share
     return config.dialogue_share if _is_dialogue(annotated.document) else config.share
 
 
 def _is_dialogue(document: Document) -> bool:
-    """Whether several people speak."""
+    """Whether it has several speakers."""
     return len({sentence.speaker for sentence in document.sentences} - {None}) > 1
 
 
 def stretch_of(source: Source, rng: np.random.Generator) -> Sequence[Annotated]:
-    """The annotations of a source; of a long text a random stretch of whole sentences."""
+    """Return the annotations of a source; for a long text, those of a random stretch of whole sentences."""
     if source.longest is None:
         return source.annotated
     lengths = [len(sentence) for sentence in source.annotated[0].document.sentences]
@@ -188,7 +188,8 @@ def stretch_of(source: Source, rng: np.random.Generator) -> Sequence[Annotated]:
 
 
 def random_stretch(lengths: Sequence[int], longest: int, rng: np.random.Generator) -> tuple[int, int]:
-    """A range of sentences with at most ``longest`` tokens (at least one sentence), its start drawn evenly."""
+    """Draw a range of sentences with at most ``longest`` tokens (at least one sentence) and a uniformly random
+    start."""
     ends = np.cumsum(lengths)
     if ends[-1] <= longest:
         return 0, len(lengths)
@@ -200,7 +201,7 @@ def random_stretch(lengths: Sequence[int], longest: int, rng: np.random.Generato
 
 
 def sentences_of(document: Document, start: int, end: int) -> Document:
-    """Some sentences of a document as a document; mentions that reach outside are left out. The text stays whole."""
+    """Return a range of sentences as a document, without mentions that reach outside. The text stays whole."""
     before = sum(len(sentence) for sentence in document.sentences[:start])
     inside = before + sum(len(sentence) for sentence in document.sentences[start:end])
 
@@ -217,7 +218,7 @@ def sentences_of(document: Document, start: int, end: int) -> Document:
 
 
 def schemes_without_singletons(sources: Iterable[Source]) -> tuple[str, ...]:
-    """The schemes under which every annotated entity has several mentions."""
+    """Return the schemes under which every annotated entity has several mentions."""
     has: dict[str, bool] = {}
     for annotated in (a for source in sources for a in source.annotated if not a.partial):
         alone = any(len(entity.mentions) == 1 for entity in annotated.document.entities)
@@ -226,5 +227,5 @@ def schemes_without_singletons(sources: Iterable[Source]) -> tuple[str, ...]:
 
 
 def genres(sources: Iterable[Source]) -> tuple[str, ...]:
-    """The genres of some sources, by name."""
+    """Return the genres of some sources, sorted by name."""
     return tuple(sorted({a.document.genre for source in sources for a in source.annotated if a.document.genre}))
