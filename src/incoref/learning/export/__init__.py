@@ -1,1 +1,1 @@
-"""Trained networks to model folders that need no PyTorch."""
+"""Export of trained networks to model folders that don't need PyTorch."""

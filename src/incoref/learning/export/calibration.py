@@ -1,8 +1,8 @@
-"""Temperatures: what scores are divided by, so that a probability of 0.8 is right four times out of five.
+"""Fit temperatures: scores are divided by them, so that a probability of 0.8 is right four times out of five.
 
-Fitted along gold derivations, where the right choice is known at every step, on the scores that the run-time model
-divides: those of legal actions, and those of mention–entity pairs with the prior of their speakers. Changes no
-decision.
+They are fitted along gold derivations, where the right choice is known at every step, on the same scores that are
+divided at run time: those of legal actions, and those of mention–entity pairs including the features' priors. No
+decision changes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _COLDEST, _WARMEST = 0.05, 20.0
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Decisions with the scores of their options, and which option is right."""
+    """Decisions with the scores of their options, and the index of the right option."""
 
-    scores: npt.NDArray[np.floating]  # (decisions, options), minus infinity where there is no such option
+    scores: npt.NDArray[np.floating]  # (decisions, options), minus infinity for options that don't exist
     right: npt.NDArray[np.int64]  # (decisions,)
 
     def probabilities(self, temperature: float) -> npt.NDArray[np.floating]:
@@ -46,7 +46,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A temperature, and the expected calibration error without and with it."""
+    """A temperature, and the expected calibration error before and after applying it."""
 
     temperature: float
     decisions: int
@@ -70,7 +70,7 @@ def calibrate(
     tokenizer: SubwordTokenizer,
     sizes: WindowSizes,
 ) -> Calibration:
-    """Fit both temperatures on documents with gold entities, singletons included, each corpus under its scheme."""
+    """Fit both temperatures on documents with gold entities including singletons, each corpus under its scheme."""
     actions: list[Choices] = []
     links: list[Choices] = []
     model.eval()
@@ -88,13 +88,13 @@ def calibrate(
 
 
 def _actions(scores: npt.NDArray[np.floating], annotation: Annotation) -> Choices:
-    """The steps at which there is a choice."""
+    """Return the steps with more than one legal action."""
     free = annotation.derivation.legal.sum(axis=1) > 1
     return Choices(scores[free], annotation.derivation.action[free])
 
 
 def link_choices(scores: Scores, annotation: Annotation) -> Choices:
-    """The choice of an entity for each gold mention, scored as at run time."""
+    """Return the entity choices of each gold mention, scored as at run time."""
     gold = annotation.gold
     pairs = scores.pairs + beside(scores.pairs, pair_priors(gold.pair_classes))
     table, right = choices(pairs, scores.new, gold.pairs, gold.entity_of)
@@ -102,7 +102,7 @@ def link_choices(scores: Scores, annotation: Annotation) -> Choices:
 
 
 def fit(choices: Sequence[Choices]) -> Fit:
-    """The temperature under which the right choices are most probable; the loss has a single minimum."""
+    """Fit the temperature under which the right choices are most probable; the loss has a single minimum."""
     bounds = (np.log(_COLDEST), np.log(_WARMEST))
     best = minimize_scalar(lambda log: loss(choices, float(np.exp(log))), bounds=bounds, method="bounded")
     temperature = round(float(np.exp(best.x)), 3)
@@ -111,7 +111,7 @@ def fit(choices: Sequence[Choices]) -> Fit:
 
 
 def loss(choices: Sequence[Choices], temperature: float) -> float:
-    """The mean negative log-likelihood of the right choices."""
+    """Return the mean negative log-likelihood of the right choices."""
     total = 0.0
     for some in choices:
         of_right = some.probabilities(temperature)[np.arange(len(some.right)), some.right]
@@ -120,7 +120,7 @@ def loss(choices: Sequence[Choices], temperature: float) -> float:
 
 
 def expected_error(choices: Sequence[Choices], temperature: float) -> float:
-    """The expected calibration error: how far probabilities are, on average, from how often decisions are right."""
+    """Return the expected calibration error: the mean gap between probabilities and how often decisions are right."""
     confidences, hits = [np.zeros(0)], [np.zeros(0, np.bool_)]
     for some in choices:
         probabilities = some.probabilities(temperature)

@@ -1,4 +1,4 @@
-"""A trained model to the folder that the running side loads: ONNX encoder, heads, tokenizer, golden texts."""
+"""Export a trained model to a folder for run time: ONNX encoder, heads, tokenizer, golden texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def export(
 ) -> Calibration | None:
     """Write the model folder of a checkpoint (a run's ``best``), or of its mean with others and with model folders.
 
-    Its temperatures are fitted on development corpora, if there are any.
+    Temperatures are fitted on the development corpora, if there are any.
     """
     model, config = load_mean(trained, shares)
     capitals, tokenizer_file = model.encoder.sizes.capitals, model_folder(trained[0]) / "tokenizer.json"
@@ -81,7 +81,7 @@ def export(
 
 
 def save_encoder(graph: onnx.ModelProto, folder: Path, largest: int = 90 << 20) -> None:
-    """Write the graph; where that would make a file of more than ``largest`` bytes, word embeddings get their own."""
+    """Write the graph; if its file would exceed ``largest`` bytes, word embeddings get a file of their own."""
     (folder / WORD_TABLE).unlink(missing_ok=True)
     if graph.ByteSize() > largest:
         table = next(tensor for tensor in graph.graph.initializer if tensor.name == "words.table")
@@ -92,7 +92,7 @@ def save_encoder(graph: onnx.ModelProto, folder: Path, largest: int = 90 << 20) 
 def head_matrices(
     weights: Mapping[str, npt.NDArray[Any]], names: HeadNames, pair_features: Sequence[str]
 ) -> dict[str, Floats]:
-    """The matrices that the running side multiplies with, by name, from the heads' weights as they are stored."""
+    """Return the matrices of the run-time products, by name, from the heads' weights as they are stored."""
     matrices: dict[str, Floats] = {}
 
     def product(name: str, matrix: Floats) -> Times:

@@ -1,7 +1,7 @@
-"""What goes into an encoder's linear layers while texts are read: least, greatest and mean number of each column.
+"""Measure the inputs of an encoder's linear layers on texts: minimum, maximum and mean of each column.
 
-Int8 needs a scale for them. One that is known before makes a block's vectors independent of what is read with it. The
-mean tells by how much rounded weights are off on average.
+Int8 needs a scale for these inputs. A scale known in advance makes a block's vectors independent of what it is
+batched with. The mean gives the average error of rounded weights.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _LAYERS = {
     "intermediate.dense": "inner",
     "output.dense": "out",
 }
-"""Names of linear layers in the encoder, and in its graph. Keys and values take the same input as queries."""
+"""Names of linear layers in the encoder, and in its graph. Keys and values have the same input as queries."""
 
 _UNEVEN = (".projections", ".inner", ".out")
-"""Where a few columns are many times larger than all others: after a layer norm, and after the inner layer."""
+"""Layers whose inputs have a few columns many times larger than all others: after a layer norm or the inner layer."""
 
 
 def input_ranges(
     model: StreamingModel, documents: Iterable[Document], tokenizer: SubwordTokenizer, sizes: WindowSizes
 ) -> dict[str, Range]:
-    """The range of what goes into each linear layer of the encoder, by its name in the graph."""
+    """Return the input range of each linear layer of the encoder, by the layer's name in the graph."""
     statistics: dict[str, tuple[Tensor, Tensor, Tensor, int]] = {}
 
     def watch(name: str) -> Any:
@@ -73,7 +73,10 @@ def input_ranges(
 
 
 def evened(encoder: BlockCausalEncoder, ranges: Mapping[str, Range]) -> tuple[BlockCausalEncoder, dict[str, Range]]:
-    """The same encoder with other weights: what attention gathers has columns of like size, at no cost in time."""
+    """Even out the columns of attention outputs by rescaling weights, which costs no time when the encoder runs.
+
+    Return the rescaled encoder, which gives the same vectors, and its input ranges.
+    """
     twin, evened_ranges = deepcopy(encoder), dict(ranges)
     for number, layer in enumerate(twin.layers):
         name = f"layer.{number}.attention"

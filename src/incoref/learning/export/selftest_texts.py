@@ -1,4 +1,4 @@
-"""The texts behind ``golden.json``: a story, a news item and a dialogue, with what a fresh model finds in them."""
+"""The texts of ``golden.json``: a story, a news item and a dialogue, with the clusters that a new model finds."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _TEXTS: tuple[tuple[tuple[str | None, str], ...], ...] = (
 
 
 def golden_documents() -> list[Document]:
-    """The texts, without entities."""
+    """Return the texts as documents without entities."""
     return [document_of([line.split() for _, line in text], [speaker for speaker, _ in text]) for text in _TEXTS]
 
 
 def write_golden(model: Model) -> Path:
-    """Put the clusters that the model finds now into its folder, to be compared with later."""
+    """Write the clusters that the model finds now to its folder, for later checks."""
     texts = []
     for text in _TEXTS:
         speakers = [speaker for speaker, _ in text]

@@ -1,8 +1,8 @@
-"""The clusterer: span vectors, entity vectors, and a score for every (mention, entity) pair.
+"""The clusterer: span vectors, entity vectors, and a score for every mention–entity pair.
 
-An entity's vector is the running mean of its mentions' vectors, so under teacher forcing all its states are
-known at once: entity state j is the entity of mention j just after mention j joined it. A pair is then a mention
-and a state before it, and all pairs of a document are scored in a few products, in blocks under a memory cap.
+An entity's vector is the running mean of its mentions' vectors, so under teacher forcing all its states are known at
+once: entity state j is the entity of mention j just after mention j joined it. A pair is then a mention and an
+earlier state, and all pairs of a document are scored in a few products, in blocks under a memory cap.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from incoref.model.layout import PAIR_PARTS, SPAN_PARTS
 
 @dataclass(frozen=True, slots=True)
 class ClustererSizes:
-    """The paper's, but for the vectors that come in; it has no projection."""
+    """Defaults are the paper's, except ``vector``; the paper has no projection."""
 
     vector: int
     projection: int | None = None
@@ -32,16 +32,16 @@ class ClustererSizes:
     hidden: int = 3000
     dropout: float = 0.3
     new_hidden: int | None = None
-    """Hidden size of a learned score for a new entity; none is the paper's constant."""
+    """Hidden size of a learned score for a new entity; None means the paper's constant."""
     types: int = 0
-    """Number of entity types to tell apart, as a second task."""
+    """Number of entity types to classify, as a second task."""
     class_bias: tuple[str, ...] = ()
-    """Features of a pair whose classes also add a bias of their own to the score, past the hidden layer."""
+    """Pair features whose classes also add a bias directly to the score, past the hidden layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Founded:
-    """Entities of the parts of a document that were read before, without gradients."""
+    """Entities from earlier parts of a document, without gradients."""
 
     vectors: Tensor  # (E, size) mean of each entity's mentions
     counts: np.ndarray  # (E,) mentions of each
@@ -75,7 +75,7 @@ class Clusterer(nn.Module):
         self.types = nn.Linear(size, sizes.types) if sizes.types else None
 
     def spans(self, vectors: Tensor, first: np.ndarray, last: np.ndarray, classes: Mapping[str, Tensor]) -> Tensor:
-        """Vectors of the spans (first, last), both included, (M, size)."""
+        """Return the vectors of the spans (first, last; both inclusive), (M, size)."""
         widths = last - first + 1
         span = beside(vectors, np.repeat(np.arange(len(first)), widths))
         inside = np.arange(widths.sum()) - np.repeat(np.cumsum(widths) - widths, widths) + np.repeat(first, widths)
@@ -97,14 +97,14 @@ class Clusterer(nn.Module):
         return joined if self.projection is None else self.projection(joined)
 
     def new_scores(self, spans: Tensor) -> Tensor | float:
-        """The score of founding an entity: one a mention, or the paper's 0."""
+        """Return the scores of creating an entity, one per mention, or the paper's 0."""
         return 0.0 if self.new_entity is None else self.new_entity(spans).squeeze(-1)
 
     @staticmethod
     def entity_states(spans: Tensor, entity_of: np.ndarray, founded: Founded | None = None) -> Tensor:
-        """The mean of each mention's entity up to and including the mention, (M, size).
+        """Return the mean of each mention's entity up to and including the mention, (M, size).
 
-        After the vectors of entities founded before, if any: (E + M, size).
+        If there are ``founded`` entities, their vectors come first: (E + M, size).
         """
         entity = beside(spans, entity_of)
         same = torch.tril(entity[:, None] == entity[None, :]).to(spans.dtype)
@@ -126,10 +126,10 @@ class Clusterer(nn.Module):
         memory_cap: int = 1 << 30,
         bf16: bool = False,
     ) -> Tensor:
-        """Scores of all pairs, (P,). With ``bf16``, the hidden layer of the pairs is computed in bfloat16.
+        """Return the scores of all pairs, (P,). With ``bf16``, the hidden layer of the pairs is computed in bfloat16.
 
-        Where the inner values of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that need
-        no more, and each block is computed again in the backward pass.
+        If the activations of all pairs need more than ``memory_cap`` bytes, pairs are scored in blocks that fit, and
+        each block is recomputed in the backward pass.
         """
         mention, state = beside(spans, pairs.mention), beside(spans, pairs.state)
         precision = torch.bfloat16 if bf16 else spans.dtype
@@ -151,7 +151,7 @@ class Clusterer(nn.Module):
 
         inner_values = (
             4 * spans.shape[1] + 5 * self.sizes.hidden + 2 * self.pair_features.width
-        )  # of a pair, at the peak
+        )  # per pair, at the peak
         block = max(1, memory_cap // (inner_values * spans.element_size()))
         if len(mention) <= block:
             return scores(mention, state, classes)
@@ -166,10 +166,10 @@ class Clusterer(nn.Module):
 def choices(
     scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray, founded: int = 0
 ) -> tuple[Tensor, np.ndarray]:
-    """The scores of each mention's choices, (M, entities + 1), and the right one, (M,).
+    """Return the scores of each mention's choices, (M, entities + 1), and the index of the right one, (M,).
 
-    The last choice is a new entity, whose score ``new`` is the paper's constant, or one a mention; entities that come
-    later have minus infinity. ``founded`` entities exist before the first mention.
+    The last choice is a new entity, with score ``new``: the paper's constant, or one score per mention. Entities that
+    are created later score minus infinity. ``founded`` entities exist before the first mention.
     """
     count = len(entity_of)
     entities = int(entity_of.max(initial=founded - 1)) + 1
@@ -183,7 +183,7 @@ def choices(
 def clustering_loss(
     scores: Tensor, new: Tensor | float, pairs: Pairs, entity_of: np.ndarray, founded: int = 0
 ) -> Tensor:
-    """Cross-entropy of each mention's choice among the entities before it and a new one, (M,)."""
+    """Return the cross-entropy of each mention's choice among the entities before it and a new one, (M,)."""
     table, right = choices(scores, new, pairs, entity_of, founded)
     return nn.functional.cross_entropy(table, beside(scores, right), reduction="none")
 
@@ -197,9 +197,9 @@ def soft_clustering_loss(
     entity: np.ndarray,
     share: Tensor,
 ) -> Tensor:
-    """Mean cross-entropy of the mentions' choices with another model's distributions.
+    """Return the mean cross-entropy of the mentions' choices with another model's distributions.
 
-    That gave ``share`` to the choice of ``entity`` for ``mention``; the entity NEW is a new one.
+    That model gave ``share`` to the choice of ``entity`` for ``mention``; NEW stands for a new entity.
     """
     table, _ = choices(scores, new, pairs, entity_of)
     column = np.where(entity == NEW, table.shape[1] - 1, entity)

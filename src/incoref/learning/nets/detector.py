@@ -1,7 +1,7 @@
 """The mention detector: scores the four actions from buffer, stack, action history and features.
 
 ``forward`` scores all steps of a teacher-forced derivation without a loop over actions: the action LSTM runs over
-padded sequences, the stack states are a forest that grows level by level, and the scorer is one product. The
+padded sequences, the stack states form a forest that is computed level by level, and the scorer is one product. The
 plain definition, step by step, is in ``paper/definition.py``.
 """
 
@@ -23,7 +23,7 @@ from incoref.model.transitions import Action
 
 @dataclass(frozen=True, slots=True)
 class DetectorSizes:
-    """The paper's, but for the vectors that come in."""
+    """Defaults are the paper's, except ``vector``."""
 
     vector: int
     stack: int = 200
@@ -59,17 +59,17 @@ class Detector(nn.Module):
         classes: Mapping[str, Tensor],
         start: Tensor | None = None,
     ) -> Tensor:
-        """Scores of all actions at all steps, (T, 4), legal or not.
+        """Return the scores of all actions, legal or not, at all steps, (T, 4).
 
-        ``vectors`` (N, vector) are the tokens'; ``sequence_steps`` are the lengths of the runs of steps after
-        which the action history starts anew; ``classes`` the feature classes of every step, (T,) each; ``start`` the
-        state of the action history in which each run starts, if not the learned one.
+        ``vectors`` (N, vector) are the token vectors; ``sequence_steps`` the lengths of the runs of steps after which
+        the action history restarts; ``classes`` the feature classes of every step, (T,) each; ``start`` the state of
+        the action history at the start of each run, by default the learned one.
         """
         token, node = beside(vectors, derivation.token), beside(vectors, derivation.node)
         stack = self.stack_states(vectors, derivation)
         history = self.history_states(derivation.action, sequence_steps, start)
         weights = self.hidden.weights()
-        # In place: (T, hidden) is large, and making room for each of the sums costs as much as computing it.
+        # In place: (T, hidden) is large, and allocating each of the sums costs as much as computing it.
         hidden = linear(vectors, weights["token"], self.hidden.bias).index_select(0, token)
         hidden += linear(stack, weights["stack"]).index_select(0, node)
         hidden.addmm_(history, weights["history"].T).addmm_(self.features(classes), weights["features"].T)
@@ -77,10 +77,10 @@ class Detector(nn.Module):
         return scores
 
     def stack_states(self, vectors: Tensor, derivation: Derivation) -> Tensor:
-        """The Stack-LSTM's output for every stack node, (P + 1, stack), node 0 the empty stack."""
+        """Return the Stack-LSTM's output for every stack node, (P + 1, stack); node 0 is the empty stack."""
         if not len(derivation.push_token):
             return self.stack_start[:1]
-        # Nodes are computed level by level and sit in that order; ``place`` finds a node by its number.
+        # Nodes are computed and stored level by level; ``place`` maps a node's number to its row.
         order = np.argsort(derivation.push_level, kind="stable")
         place = np.zeros(len(order) + 1, np.int64)
         place[order + 1] = np.arange(1, len(order) + 1)
@@ -104,7 +104,7 @@ class Detector(nn.Module):
     def history_states(
         self, actions: np.ndarray, sequence_steps: np.ndarray, start_state: Tensor | None = None
     ) -> Tensor:
-        """The action LSTM's output before every step, (T, history)."""
+        """Return the action LSTM's output before every step, (T, history)."""
         start_state = self.action_start if start_state is None else start_state  # (2, history): h and c
         count, longest = len(sequence_steps), int(sequence_steps.max(initial=1))
         inside = np.arange(longest) < sequence_steps[:, None]  # (S, L)
@@ -118,7 +118,7 @@ class Detector(nn.Module):
 
     @torch.no_grad()
     def history_after(self, actions: np.ndarray, start: Tensor | None = None) -> Tensor:
-        """The action LSTM's state after a run of actions, (2, history), without its gradient."""
+        """Return the action LSTM's state after a run of actions, (2, history), without gradients."""
         state = (self.action_start if start is None else start)[:, None, :]
         _, (h, c) = self.action_lstm(self.action_embedding(beside(state, actions)), (state[0], state[1]))
         return torch.cat([h, c])

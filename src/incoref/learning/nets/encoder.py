@@ -1,8 +1,8 @@
-"""Block-causal attention over a pretrained encoder with BERT's layers.
+"""A pretrained encoder with BERT's layers and block-causal attention.
 
-A token attends to its whole block (a sentence, or k of them) and to everything before it in the window, so the
-keys and values of finished blocks never change and can be cached. Parameters have BERT's names; ``families`` knows
-what others call them.
+A token attends to its whole block (a sentence, or k of them) and to everything before it in the window, so the keys
+and values of finished blocks never change and can be cached. Parameters have BERT's names; ``families`` maps the
+names of other encoders to them.
 
 ``forward`` takes all windows of a document at once, for training; ``step`` takes one block and the cache, for export.
 """
@@ -24,7 +24,7 @@ from torch.utils.checkpoint import checkpoint
 from incoref.learning.nets.layers import Dropout
 from incoref.model.subwords import WRITING, WRITINGS
 
-_FURTHEST = 128  # the distance from which on relative positions share a bucket
+_FURTHEST = 128  # from this distance on, relative positions share a bucket
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,14 @@ class EncoderSizes:
     dropout: float = 0.1
     epsilon: float = 1e-12
     relative_buckets: int = 0
-    """Buckets of the relative positions that all layers share, as in MPNet; 0 for none."""
+    """Number of relative-position buckets, shared by all layers as in MPNet; 0 for none."""
     capitals: bool = False
-    """Whether the encoder is told how words are capitalised: for an uncased vocabulary."""
+    """Whether the encoder takes capitalisation as input, for an uncased vocabulary."""
 
 
 def relative_bucket(distance: Tensor, buckets: int) -> Tensor:
-    """The bucket of each distance, key minus query: half of them per direction, first exact, then logarithmic."""
+    """Return the bucket of each distance, key minus query: half of them per direction, first exact, then
+    logarithmic."""
     half, exact = buckets // 2, buckets // 4
     size = distance.abs()
     log_share = torch.log(size.clamp(min=1).float() / exact) / math.log(_FURTHEST / exact)
@@ -57,7 +58,7 @@ class _Embeddings(nn.Module):
         super().__init__()
         self.word_embeddings = nn.Embedding(sizes.vocabulary, sizes.width)
         self.position_embeddings = nn.Embedding(sizes.positions, sizes.width)
-        if sizes.capitals:  # they begin at nought: the pretrained encoder knows nothing of them
+        if sizes.capitals:  # zero at first: the pretrained encoder doesn't have them
             self.writing_embeddings = nn.Embedding(WRITINGS, sizes.width, padding_idx=0)
             nn.init.zeros_(self.writing_embeddings.weight)
         self.capitals = sizes.capitals
@@ -122,7 +123,7 @@ class _Layer(nn.Module):
         self.output = _Output(sizes.inner, sizes)
 
     def projections(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values, (heads, n, width of a head) each."""
+        """Return queries, keys and values, (heads, n, width of a head) each."""
         attention = self.attention.self
         query, key, value = (
             layer(hidden).view(len(hidden), self.heads, -1).transpose(0, 1)
@@ -131,19 +132,20 @@ class _Layer(nn.Module):
         return query, key, value
 
     def finish(self, hidden: Tensor, attended: Tensor) -> Tensor:
-        """Everything after attention; ``attended`` is (heads, n, width of a head)."""
+        """Compute everything after attention; ``attended`` is (heads, n, width of a head)."""
         joined = attended.transpose(0, 1).reshape(hidden.shape)
         hidden = self.attention.output(joined, hidden)
         out: Tensor = self.output(self.intermediate(hidden), hidden)
         return out
 
     def forward(self, hidden: Tensor, groups: Sequence[_Group]) -> Tensor:
-        """Windows side by side in ``hidden`` (n, width), group after group: attention stays inside each window."""
+        """Run on windows concatenated in ``hidden`` (n, width), group after group; attention stays inside each
+        window."""
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
         projected = self.projections(hidden)
         rounded = projected[0].dtype == torch.bfloat16
         rows = [group.windows * group.length for group in groups]
-        # In single precision: on a CPU, attention in bfloat16 takes ten times as long to go back through.
+        # In single precision: on a CPU, the backward pass of attention in bfloat16 takes ten times as long.
         parts = [(part.float() if rounded else part).split(rows, dim=1) for part in projected]
         with torch.autocast(hidden.device.type, enabled=False) if rounded else nullcontext():
             attended = [group.attended(*own) for group, *own in zip(groups, *parts, strict=True)]
@@ -152,14 +154,15 @@ class _Layer(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Windows of one length, which attend in one call."""
+    """Windows of the same length, batched in one attention call."""
 
     windows: int
     length: int
-    mask: Tensor  # (windows, 1 or heads, length, length): what may be attended to, or what is added to the scores
+    mask: Tensor  # (windows, 1 or heads, length, length): boolean, or added to the attention scores
 
     def attended(self, *projected: Tensor) -> Tensor:
-        """(heads, windows x length, width of a head) from the queries, keys and values of the group's rows."""
+        """Attend with the queries, keys and values of the group's rows; gives (heads, windows x length, width of a
+        head)."""
         query, key, value = (part.unflatten(1, (self.windows, self.length)).transpose(0, 1) for part in projected)
         attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask)
         return attended.transpose(0, 1).flatten(1, 2)
@@ -187,10 +190,10 @@ class BlockCausalEncoder(nn.Module):
     def forward(
         self, ids: Tensor, positions: Tensor, lengths: list[int], blocks: list[Tensor], recompute: bool = False
     ) -> Tensor:
-        """Vectors (n, width) of windows side by side.
+        """Return the vectors (n, width) of concatenated windows.
 
-        ``lengths`` are the windows' in sub-words; ``blocks`` give, window by window, the number of the block
-        that each sub-word belongs to. With ``recompute``, only the input of each layer is kept for the backward pass.
+        ``lengths`` are the windows' lengths in sub-words; ``blocks`` hold, window by window, the number of each
+        sub-word's block. With ``recompute``, only the input of each layer is kept for the backward pass.
         """
         groups, rows = self._groups(lengths, blocks)
         hidden: Tensor = self.embeddings(ids.index_select(0, rows), positions.index_select(0, rows))
@@ -202,7 +205,7 @@ class BlockCausalEncoder(nn.Module):
         return hidden.index_select(0, rows.argsort())
 
     def _groups(self, lengths: list[int], blocks: list[Tensor]) -> tuple[list[_Group], Tensor]:
-        """Windows grouped by their lengths, and the rows of all groups, one after the other, in the order given."""
+        """Group windows by length; also return the rows of all groups, one group after the other."""
         of_length: dict[int, list[int]] = defaultdict(list)
         for number, length in enumerate(lengths):
             of_length[length].append(number)
@@ -221,7 +224,7 @@ class BlockCausalEncoder(nn.Module):
         return groups, torch.cat(rows)
 
     def _bias(self, queries: Tensor, keys: Tensor) -> Tensor | None:
-        """What relative positions add to attention scores, (heads, queries, keys)."""
+        """Return what relative positions add to attention scores, (heads, queries, keys), if they are used."""
         if not self.sizes.relative_buckets:
             return None
         buckets = relative_bucket(keys[None, :] - queries[:, None], self.sizes.relative_buckets)
@@ -229,9 +232,9 @@ class BlockCausalEncoder(nn.Module):
         return bias.permute(2, 0, 1)
 
     def step(self, ids: Tensor, start: Tensor, cache: Tensor) -> tuple[Tensor, Tensor]:
-        """One block after those in ``cache`` (layers, 2, heads, past, width of a head), from position ``start`` on.
+        """Encode a block after those in ``cache`` (layers, 2, heads, past, width of a head), from ``start`` on.
 
-        Gives its vectors (n, width) and its own keys and values, to be appended to the cache.
+        Return its vectors (n, width), and its own keys and values, to be appended to the cache.
         """
         positions = start + torch.arange(ids.shape[0])
         hidden = self.embeddings(ids, positions)

@@ -1,8 +1,8 @@
-"""The families of pretrained encoders, one description each: how their files say what ``BlockCausalEncoder`` needs.
+"""Families of pretrained encoders: how each family's files map to ``BlockCausalEncoder``.
 
-To support another family of the same architecture, add a ``Family`` to ``FAMILIES``. Weights come out
-under our own names and in one form: token types are added to the positions, positions count from 0, and vectors have
-about the size that the heads expect.
+To support another family of the same architecture, add a ``Family`` to ``FAMILIES``. Weights are converted to our
+names and to one form: token types are added to the positions, positions count from 0, and vectors have about the
+magnitude that the heads expect.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
 @dataclass(frozen=True, slots=True)
 class Family:
     model_type: str
-    """What ``config.json`` calls it; weights may have this name as their prefix."""
+    """Its name in ``config.json``, which may also be a prefix of its weights' names."""
     names: tuple[tuple[str, str], ...] = ()
-    """Parts of its weights' names and what they are called here, which is what BERT calls them."""
+    """Parts of its weights' names, and their replacements, which are BERT's names."""
     token_types: bool = True
     first_position: int = 0
-    """The row of the position table that belongs to a window's first token."""
+    """The row of the position table for a window's first token."""
     relative_buckets: str | None = None
-    """The setting that says how many buckets of relative positions all layers share; none if there are none."""
+    """The setting with the number of relative-position buckets shared by all layers; None if it has none."""
     output_scale: float = 1.0
-    """What the last layer's vectors are multiplied by."""
+    """Factor for the last layer's vectors."""
 
     def sizes(self, config: Mapping[str, Any], layers: int | None = None, capitals: bool = False) -> EncoderSizes:
         return EncoderSizes(
@@ -52,7 +52,7 @@ class Family:
         )
 
     def weights(self, stored: Mapping[str, Tensor], sizes: EncoderSizes) -> dict[str, Tensor]:
-        """A file's weights as the encoder takes them."""
+        """Convert a file's weights to the encoder's."""
         weights = {self._name(name): value.float() for name, value in stored.items()}
         positions = weights[_POSITIONS][self.first_position :]
         weights[_POSITIONS] = positions + weights[_TOKEN_TYPES][:1] if self.token_types else positions
@@ -88,7 +88,7 @@ FAMILIES = {family.model_type: family for family in (BERT, MPNET, ROBERTA)}
 
 
 def pretrained_encoder(folder: Path, layers: int | None = None, capitals: bool = False) -> BlockCausalEncoder:
-    """The encoder in a folder with ``config.json`` and ``model.safetensors`` (or ``model.int8.safetensors``)."""
+    """Load the encoder in a folder with ``config.json`` and ``model.safetensors`` (or ``model.int8.safetensors``)."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     kind = config.get("model_type", "bert")
     if kind not in FAMILIES:
@@ -100,7 +100,7 @@ def pretrained_encoder(folder: Path, layers: int | None = None, capitals: bool =
     encoder = BlockCausalEncoder(sizes)
     try:
         given = FAMILIES[kind].weights(_stored(folder), sizes)
-        own = encoder.state_dict()  # no pretrained encoder has a table of capitals
+        own = encoder.state_dict()  # pretrained encoders have no table for capitalisation
         encoder.load_state_dict({name: own[name] if name == WRITING_TABLE else given[name] for name in own})
     except (KeyError, RuntimeError) as error:
         raise IncorefError(f"{folder}: the weights don't fit config.json (model_type '{kind}'): {error}") from error
@@ -108,7 +108,7 @@ def pretrained_encoder(folder: Path, layers: int | None = None, capitals: bool =
 
 
 def _stored(folder: Path) -> dict[str, Tensor]:
-    """The weights of a file, int8 matrices multiplied out."""
+    """Read the weights of a file, with int8 matrices dequantised."""
     for name in ("model.safetensors", "model.int8.safetensors"):
         if (folder / name).is_file():
             stored = load_file(folder / name)

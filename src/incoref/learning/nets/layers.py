@@ -1,4 +1,4 @@
-"""Small building blocks that the detector and the clusterer share."""
+"""Small building blocks shared by the networks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torch.nn import functional
 
 
 def beside(like: Tensor, values: np.ndarray) -> Tensor:
-    """An array as a tensor on the device of another."""
+    """Convert an array to a tensor on the device of another."""
     return torch.from_numpy(values).to(like.device)
 
 
 class Dropout(nn.Module):
-    """Dropout that draws 16 bits a number: on a CPU, torch's own takes a tenth of the time of training."""
+    """Dropout that draws 16 bits per number: on a CPU, torch's own takes a tenth of the training time."""
 
     def __init__(self, share: float) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Dropout(nn.Module):
 
 
 class FeatureTables(nn.Module):
-    """One embedding table a feature; a row of classes becomes the concatenation of their embeddings."""
+    """One embedding table per feature; maps a row of classes to the concatenation of their embeddings."""
 
     def __init__(self, rows: Mapping[str, int], size: int) -> None:
         super().__init__()
@@ -46,11 +46,11 @@ class FeatureTables(nn.Module):
         return self.size * len(self.tables)
 
     def weights(self) -> dict[str, nn.Parameter]:
-        """The rows of each feature's classes."""
+        """Return each feature's embeddings of its classes."""
         return {name: parameter for name, table in self.tables.items() for parameter in table.parameters()}
 
     def forward(self, classes: Mapping[str, Tensor], precision: torch.dtype | None = None) -> Tensor:
-        """Classes by feature name, (n,) each, to (n, width)."""
+        """Map classes by feature name, (n,) each, to (n, width)."""
         return torch.cat(
             [
                 functional.embedding(classes[name], table.to(precision or table.dtype))
@@ -61,7 +61,7 @@ class FeatureTables(nn.Module):
 
 
 class ClassBias(nn.Module):
-    """A scalar bias for each class of each feature, initially 0; a row of classes becomes their sum.
+    """A scalar bias for each class of each feature, initially 0; maps a row of classes to their sum.
 
     It has its own, higher learning rate: through embeddings and a hidden layer alone, classes that are rare in the
     training texts (who speaks to whom) would hardly count before training ends.
@@ -72,11 +72,11 @@ class ClassBias(nn.Module):
         self.tables = nn.ParameterDict({name: nn.Parameter(torch.zeros(count)) for name, count in rows.items()})
 
     def weights(self) -> dict[str, nn.Parameter]:
-        """The biases of each feature's classes."""
+        """Return the biases of each feature's classes."""
         return dict(self.tables.items())
 
     def forward(self, classes: Mapping[str, Tensor]) -> Tensor:
-        """Classes by feature name, (n,) each, to (n,)."""
+        """Map classes by feature name, (n,) each, to (n,)."""
         return torch.stack([table[classes[name]] for name, table in self.tables.items()]).sum(dim=0)
 
 
@@ -92,7 +92,8 @@ class SplitLinear(nn.Module):
         self.linear = nn.Linear(sum(parts.values()), out)
 
     def weights(self) -> dict[str, Tensor]:
-        """The columns of each part, (out, size of the part): take them once, as their gradients are joined then."""
+        """Return the columns of each part, (out, size of the part); call it once, as it joins the parts'
+        gradients."""
         columns = torch.split(self.linear.weight, list(self.parts.values()), dim=1)
         return dict(zip(self.parts, columns, strict=True))
 

@@ -1,13 +1,13 @@
-"""Learning on the model's own decisions: the mentions that it finds, the clusters that it makes of them.
+"""Training on the model's own decisions: the mentions that it finds, and the clusters that it makes of them.
 
-At run time a mention meets clusters as the model has made them, wrong ones too, and mentions that are none. What is
-right for a mention then is to join any cluster that is mostly of its entity, or else to found one: it learns to leave
-a cluster that is another's, though some of its own went there. A mention that is none in the gold annotation is alone
-in its entity. The running side's code takes the decisions.
+At run time, a mention meets clusters as the model has made them, including wrong ones, and spans that are not gold
+mentions. The right choice for a mention is then any cluster that mostly belongs to its entity, or else a new one: the
+model learns to avoid a cluster of another entity even if some mentions of its own went there. A mention that isn't in
+the gold annotation is alone in its entity. The decisions are made by the run-time code.
 
-Where only some mentions are annotated, all others are the model's own, and only the annotated pronouns are learned
-from: right are the clusters that hold another mention of the same gold entity; if it has none, all those that hold
-no annotated mention.
+Under a partial annotation, all other mentions are the model's own, and only the annotated pronouns are learned from.
+Their right choices are the clusters that hold another mention of the same gold entity; if it has none, a new entity
+and all clusters without an annotated mention.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from incoref.text.english import head_of
 
 @dataclass(frozen=True)
 class OwnDecisions:
-    """What the model decides itself in a text, and what is taken from the gold annotation."""
+    """Which decisions in a text are the model's own, and which are taken from the gold annotation."""
 
     heads: Heads
     reading: Reading
@@ -50,7 +50,7 @@ class OwnDecisions:
     clusters: bool
 
     def __call__(self, annotation: Annotation, vectors: Tensor) -> Clustering:
-        """Mentions and clusters under the annotation's scheme, from the vectors of the words (N, vector)."""
+        """Return mentions and clusters under the annotation's scheme, from the vectors of the words (N, vector)."""
         classes = {"genre": self.genre, "scheme": self.heads.names.schemes.index(annotation.scheme)}
         rows = vectors.detach().cpu().numpy()
         gold = annotation.gold
@@ -69,12 +69,12 @@ class OwnDecisions:
         return clustering(self.reading, spans, entity_of, gold_of, types)
 
     def _completed(self, annotation: Annotation, rows: Floats, classes: Mapping[str, int]) -> Clustering:
-        """The model's own mentions and clusters around those that a partial annotation knows."""
+        """Return the model's own mentions and clusters, completed with those of a partial annotation."""
         predicted, gold_of_span = self._found(rows, classes), dict[Span, int]()
         for span, entity in zip(annotation.derivation.spans, annotation.entity_of.tolist(), strict=True):
             around = [own for own in predicted if own == span or self._stands_for(own, span)]
             gold_of_span[min(around, key=lambda own: own[1] - own[0], default=span)] = entity
-        # In the order in which they would be found: inner mentions first.
+        # In order of derivation: inner mentions first.
         spans = sorted({*predicted, *gold_of_span}, key=lambda span: (span[1], -span[0]))
         gold_of = np.array([gold_of_span.get(span, NOT_ANNOTATED) for span in spans], np.int64)
         types = np.full(len(spans), NO_TYPE)
@@ -92,7 +92,7 @@ class OwnDecisions:
         return [word for block in self.reading.utterances for utterance in block for word in utterance.words]
 
     def _found(self, rows: Floats, classes: Mapping[str, int]) -> list[Span]:
-        """The mentions that the detector finds."""
+        """Return the mentions that the detector finds."""
         spans, before = [], 0
         for length in self.reading.chunks:
             steps = decode(self.heads.actions.begin(rows[before : before + length], classes), length)
@@ -101,7 +101,7 @@ class OwnDecisions:
         return spans
 
     def _clustered(self, rows: Floats, spans: Sequence[Span], classes: Mapping[str, int]) -> Ints:
-        """The entity into which the clusterer puts each mention."""
+        """Return the entity that the clusterer assigns to each mention."""
         clusters = self.heads.clusters
         memory, constant = clusters.empty(), clusters.constant(classes)
         vectors, facts = clusters.spans(rows, spans), mention_facts(self.reading, spans)
@@ -112,16 +112,16 @@ class OwnDecisions:
 
 
 def own_clustering_loss(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor:
-    """Of each mention, minus the logarithm of the probability of all that is right for it, (M,).
+    """Return, for each mention, minus the log-probability of all its right choices together, (M,).
 
-    ``scores`` are those of the pairs, ``new`` those of founding an entity.
+    ``scores`` are those of the pairs, ``new`` those of creating an entity.
     """
     table = _table(scores, new, own)
     return _surprise(table, right_choices(own, table.shape[1] - 1))
 
 
 def partial_loss(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor:
-    """The same, of the annotated pronouns whose right choices are known, (questions,)."""
+    """Return the same for the annotated pronouns whose right choices are known, (questions,)."""
     table = _table(scores, new, own)
     right = right_for_pronouns(own, table.shape[1] - 1)
     asked = np.flatnonzero(right.any(axis=1))
@@ -129,7 +129,7 @@ def partial_loss(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor
 
 
 def _table(scores: Tensor, new: Tensor | float, own: Clustering) -> Tensor:
-    """The scores of each mention's choices, (M, entities + 1); the last one is a new entity."""
+    """Return the scores of each mention's choices, (M, entities + 1); the last one is a new entity."""
     count, entities = len(own), int(own.entity_of.max(initial=-1)) + 1
     table = scores.new_full((count, entities + 1), -torch.inf)
     table = table.index_put((beside(scores, own.pairs.mention), beside(scores, own.pairs.entity)), scores)
@@ -143,9 +143,10 @@ def _surprise(table: Tensor, right: np.ndarray) -> Tensor:
 
 
 def right_choices(own: Clustering, entities: int) -> np.ndarray:
-    """Which clusters are mostly of its entity when each mention comes; if none is, a new one, (M, entities + 1).
+    """Mark the right choices, (M, entities + 1): clusters mostly of its entity, else a new one.
 
-    Of entities with as many mentions in a cluster, it is the first one's to have had that many.
+    Clusters count as they are when the mention comes. On a tie, a cluster belongs to the entity that was first to
+    have that many mentions in it.
     """
     golds = int(own.gold_of.max(initial=-1)) + 1
     counts = np.zeros((entities, golds), np.int64)
@@ -161,9 +162,9 @@ def right_choices(own: Clustering, entities: int) -> np.ndarray:
 
 
 def right_for_pronouns(own: Clustering, entities: int) -> np.ndarray:
-    """What is right for each annotated pronoun, (M, entities + 1); nothing for all other mentions.
+    """Mark the right choices of each annotated pronoun, (M, entities + 1); none for all other mentions.
 
-    Also nothing if the clusters with other mentions of its entity are founded only after it.
+    Also none if the clusters with other mentions of its entity are created only after it.
     """
     right = np.zeros((len(own), entities + 1), bool)
     annotated = own.gold_of != NOT_ANNOTATED

@@ -1,4 +1,4 @@
-"""Finds pretrained encoders on this machine: a folder, or a name in the local Hugging Face cache. Never downloads."""
+"""Find pretrained encoders on this machine: a folder, or a name in the local Hugging Face cache. Never downloads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incoref.errors import IncorefError
 
 
 def pretrained_folder(encoder: Path | str) -> Path:
-    """The folder with the files of ``encoder``, a path or a name."""
+    """Return the folder with the files of ``encoder``, a path or a name."""
     path, name = Path(encoder), Path(encoder).as_posix()
     if (path / "config.json").is_file():
         return path
@@ -23,7 +23,7 @@ def pretrained_folder(encoder: Path | str) -> Path:
 
     try:
         cached = try_to_load_from_cache(name, "config.json")
-    except HFValidationError:  # a path that isn't there, and can't be a name
+    except HFValidationError:  # a path that doesn't exist and can't be a name
         cached = None
     if isinstance(cached, str):
         return Path(cached).parent
@@ -35,7 +35,7 @@ def pretrained_folder(encoder: Path | str) -> Path:
 
 
 def load_pretrained(model_class: Any, encoder: Path | str, **options: Any) -> Any:
-    """A transformers model of ``model_class`` with the weights of ``encoder``, a path or a name."""
+    """Load a transformers model of ``model_class`` with the weights of ``encoder``, a path or a name."""
     from transformers.utils import logging
 
     folder = pretrained_folder(encoder)

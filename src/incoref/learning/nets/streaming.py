@@ -1,7 +1,7 @@
-"""The default model, to train: block-causal encoder, word vectors, detector and clusterer.
+"""The default model for training: block-causal encoder, word vectors, detector and clusterer.
 
-Words are the buffer's tokens; a word's vector is the mean of its sub-words'. Genre and annotation scheme are features
-of every step and every pair.
+Detector and clusterer work on words; a word's vector is the mean of its sub-words' vectors. Genre and annotation
+scheme are features of every step and every pair.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class HeadSizes:
     dropout: float = 0.3
     vector_dropout: float = 0.0
     without: tuple[str, ...] = ()
-    """Registered pair features that the model doesn't have."""
+    """Registered pair features that the model leaves out."""
 
     def pair_features(self) -> tuple[str, ...]:
-        """The features of a new model."""
+        """Return the pair features of a new model."""
         unknown = [name for name in self.without if name not in REGISTRY]
         if unknown:
             raise IncorefError(
@@ -73,15 +73,15 @@ class Losses:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Everything the model says along a gold derivation: T steps, P pairs, M mentions."""
+    """The model's scores along a gold derivation: T steps, P pairs, M mentions."""
 
     actions: Tensor  # (T, 4), legal or not
     pairs: Tensor  # (P,)
-    new: Tensor | float  # (M,) of founding an entity
+    new: Tensor | float  # (M,) of creating an entity
     types: Tensor | None  # (M, types)
 
     def legal_actions(self, legal: np.ndarray) -> Tensor:
-        """The scores of actions, those of illegal ones minus infinity."""
+        """Return the scores of actions, with minus infinity for illegal ones."""
         return self.actions.masked_fill(~beside(self.actions, legal), -torch.inf)
 
 
@@ -99,9 +99,9 @@ class StreamingModel(nn.Module):
         self.names = names
         self.pair_features = sizes.pair_features() if pair_features is None else tuple(pair_features)
         self.bf16 = False
-        """Whether the encoder and the hidden layer of pairs compute in bfloat16; nothing else does."""
+        """Whether the encoder and the hidden layer of pairs, and nothing else, compute in bfloat16."""
         self.recompute = False
-        """Whether the encoder's inner values are computed again in the backward pass instead of kept."""
+        """Whether the encoder's activations are recomputed in the backward pass instead of kept."""
         vector = encoder.sizes.width
         self.vector_dropout = Dropout(sizes.vector_dropout)
         text_features = dict(zip(TEXT_FEATURES, (len(names.genres), len(names.schemes)), strict=True))
@@ -134,7 +134,8 @@ class StreamingModel(nn.Module):
         )
 
     def word_vectors(self, reading: Reading) -> Tensor:
-        """Vectors of all words, (N, vector): means of their sub-words', each from the window that answers for it."""
+        """Return the vectors of all words, (N, vector): means of sub-word vectors from the windows responsible for
+        them."""
         here = self.detector.stack_start
         with torch.autocast(here.device.type, torch.bfloat16) if self.bf16 else nullcontext():
             vectors = self.encoder(
@@ -157,10 +158,10 @@ class StreamingModel(nn.Module):
         action_weights: Tensor,
         cluster: Callable[[Annotation, Tensor], Clustering] | None = None,
     ) -> Losses:
-        """The example's losses, averaged over its annotations by their weights.
+        """Return the example's losses, averaged over its annotations by their weights.
 
-        ``cluster`` gives the mentions and clusters on which the clusterer learns, from an annotation and the words'
-        vectors, if not the gold ones.
+        ``cluster`` maps an annotation and the word vectors to the mentions and clusters that the clusterer learns on;
+        by default, the gold ones.
         """
         vectors = self.vector_dropout(self.word_vectors(example.reading))
         share = sum(annotation.weight for annotation in example.annotations)
@@ -178,7 +179,8 @@ class StreamingModel(nn.Module):
     def scores(
         self, vectors: Tensor, annotation: Annotation, genre: int, clustering: Clustering | None = None
     ) -> Scores:
-        """The scores along a gold derivation over words with these vectors, and of its mentions (or of others)."""
+        """Return the scores along a gold derivation over words with these vectors, and of its mentions (or of
+        others)."""
         derivation, clustering = annotation.derivation, annotation.gold if clustering is None else clustering
         constant = {"genre": genre, "scheme": self.names.schemes.index(annotation.scheme)}
         width = np.where(derivation.width == EMPTY, EMPTY_STACK, np.minimum(derivation.width, WIDEST))
@@ -233,21 +235,21 @@ class StreamingModel(nn.Module):
         return Losses(nn.functional.cross_entropy(legal, target, action_weights), links, types)
 
     def layout(self) -> dict[str, Any]:
-        """The order of everything in the weights of detector and clusterer."""
+        """Return the layout of the weights of detector and clusterer."""
         return head_layout(self.pair_features)
 
     def heads(self) -> Heads:
-        """Detector and clusterer as the running side has them."""
+        """Return detector and clusterer as used at run time."""
         return Heads.from_weights(self.head_weights(), self.names, pair_features=self.pair_features)
 
     def head_weights(self) -> dict[str, np.ndarray]:
-        """The weights of detector and clusterer, as the running side takes them."""
+        """Return the weights of detector and clusterer in the form used at run time."""
         weights = {
             name: value.detach().cpu().numpy()
             for name, value in self.state_dict().items()
             if not name.startswith("encoder.")
         }
-        if self.clusterer.types is None:  # there it is a layer that tells no types apart
+        if self.clusterer.types is None:  # at run time, it is a layer without outputs
             size = self.clusterer.hidden.parts["mention"]
             weights |= {"clusterer.types.weight": np.zeros((0, size)), "clusterer.types.bias": np.zeros(0)}
         return weights
@@ -258,6 +260,6 @@ def _repeated(constant: Mapping[str, int], count: int, like: Tensor) -> dict[str
 
 
 def action_weights(counts: np.ndarray, power: float) -> Tensor:
-    """Weights of the actions, (N / (4 N_a)) ** power; the paper's power is 1."""
+    """Return the weights of the actions, (N / (4 N_a)) ** power; the paper's power is 1."""
     share = counts.sum() / (len(Action) * np.maximum(counts, 1))
     return torch.from_numpy((share**power).astype(np.float32))

@@ -1,4 +1,4 @@
-"""What sub-words attend to, in an encoder's ONNX graph: all before them in the window, or their block alone."""
+"""The attention of an encoder's ONNX graph: to everything before in the window, or to the block alone."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from incoref.learning.onnx.graph import PARTS, Graph, Range, encoder_graph, plac
 
 
 def kv_cache_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelProto:
-    """An encoder whose sub-words attend to their block and to all before it, by keys and values that are kept.
+    """Build an encoder graph whose blocks attend to themselves and, through cached keys and values, to earlier ones.
 
     Inputs: ``mask`` (n, capacity; added to attention scores) and, layer by layer, ``past.<layer>.key`` and
     ``past.<layer>.value`` (heads, capacity, width of a head). Outputs: ``present.<layer>.key`` and ``.value``: the
-    past with the n sub-words written into their places. Where the caller gives one memory for both, ONNX Runtime
-    writes the new places and copies nothing.
+    past with the n sub-words written into their places. If the caller passes the same memory for both, ONNX Runtime
+    only writes the new places and copies nothing.
     """
     graph = Graph(quantise)
     return encoder_graph(encoder, graph, _KVCache.of(graph, encoder))
@@ -29,24 +29,22 @@ def kv_cache_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelPro
 def stateless_graph(
     encoder: BlockCausalEncoder, start_symbol: int, ranges: Mapping[str, Range] | None = None
 ) -> onnx.ModelProto:
-    """An encoder that reads blocks without any context, several at once, each with the same bits as by itself.
+    """Build an encoder graph that reads blocks at once without context, each bit-identical to being read alone.
 
-    All linear layers take the rows of all blocks; for attention, they are laid out in a grid with a line for each
-    block, a place for the start symbol before it, and empty places after it. Inputs: ``grid`` (blocks, length; the
-    row in each place, n for none and for the start symbol), ``cells`` (n; the place of each row, counted through),
-    and ``mask`` (blocks, length; 1 where something stands). The start symbol attends to nothing else, so its keys and
-    values are constants.
+    All linear layers take the rows of all blocks. For attention, rows are laid out in a grid with one line per block:
+    the start symbol, the block, then padding. Inputs: ``grid`` (blocks, length; the row in each place, n for padding
+    and the start symbol), ``cells`` (n; the place of each row in the flattened grid), and ``mask`` (blocks, length; 1
+    for places in use). The start symbol attends to nothing else, so its keys and values are constants.
 
-    With ``ranges`` of what goes into its linear layers, the weights are int8. A row's bits depend on its own block
-    and on the grid's length alone: integers are added up exactly, everything else is computed row by row, or line by
-    line.
+    With the ``ranges`` of its linear layers' inputs, the weights are int8. A row's bits depend only on its own block
+    and on the grid's length: integer sums are exact, and everything else is computed row by row or line by line.
     """
     graph = Graph(ranges is not None, ranges or {})
     return encoder_graph(encoder, graph, _Stateless.of(graph, encoder, start_symbol))
 
 
 def head_count(graph: onnx.GraphProto) -> int:
-    """The number of heads in a graph of either kind."""
+    """Return the number of heads in a graph of either kind."""
     for node in graph.node:
         if node.op_type == "MultiHeadAttention":
             return next(int(attribute.i) for attribute in node.attribute if attribute.name == "num_heads")
@@ -56,7 +54,7 @@ def head_count(graph: onnx.GraphProto) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _KVCache:
-    """Names of constants that all layers share: how vectors are cut into heads, and where new keys are written."""
+    """Names of what all layers share: how vectors are split into heads, and where new keys are written."""
 
     sizes: EncoderSizes
     apart: str  # shape (n, heads, width of a head)
@@ -120,7 +118,7 @@ class _KVCache:
 
 @dataclass(frozen=True, slots=True)
 class _Stateless:
-    """The names of what every layer needs."""
+    """Names of what all layers share."""
 
     sizes: EncoderSizes
     together: str  # shape (places, width)
@@ -134,7 +132,7 @@ class _Stateless:
         with torch.inference_mode():
             _, projected = encoder.step(torch.tensor([start_symbol]), torch.tensor(0), empty)
         rows = projected.reshape(sizes.layers, 2 * sizes.width).numpy()
-        rows = np.concatenate([np.zeros((sizes.layers, sizes.width), np.float32), rows], axis=1)  # it asks nothing
+        rows = np.concatenate([np.zeros((sizes.layers, sizes.width), np.float32), rows], axis=1)  # query unused
         bias = ""
         if sizes.relative_buckets:
             places = places_up_to(graph, "grid", 1)

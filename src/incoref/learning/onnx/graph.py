@@ -1,11 +1,10 @@
-"""An encoder as an ONNX graph, written operator by operator, in fp32 or with int8 weights.
+"""Build an encoder's ONNX graph, operator by operator, in fp32 or with int8 weights.
 
-Takes ``ids`` (n) and ``places`` (n; positions in the window) and gives ``vectors`` (n, width). What a sub-word
-attends to is another module's business, ``attention``, with inputs and outputs of its own.
+Its inputs are ``ids`` (n) and ``places`` (n; positions in the window), its output ``vectors`` (n, width). Attention
+is defined in ``attention`` and has inputs and outputs of its own.
 
 Int8 weights have a scale per column and are limited to 7 bits, because processors without VNNI add pairs of products
-in 16 bits. What they are multiplied with is rounded to a scale that is known before, or else to that of all rows
-which are read at once.
+in 16 bits. Their inputs are rounded to a scale known in advance, or else to one for all rows of the call.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ _EVENING = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The least (or 0), the greatest (or 0) and the mean number in each column of what goes into a linear layer."""
+    """Minimum (or 0), maximum (or 0) and mean of each column of a linear layer's input."""
 
     low: Floats
     high: Floats
     mean: Floats
     uneven: bool = False
-    """Whether a few columns are so much larger than all others that it is worth the time to even them out."""
+    """Whether a few columns are so much larger than all others that evening them out is worth the time."""
 
     def factors(self, weight: Floats) -> Floats:
-        """What columns can be divided by, and the weights' rows multiplied with, so that one scale suits all columns.
+        """Return factors to divide columns and multiply the weights' rows with, so that one scale suits all columns.
 
-        Their size is shared out between numbers and weights, as in SmoothQuant (Xiao et al. 2023).
+        Magnitude is split between inputs and weights, as in SmoothQuant (Xiao et al. 2023).
         """
         size = np.maximum(np.maximum(-self.low, self.high), 1e-4) ** _EVENING
         size /= np.maximum(np.abs(weight).max(axis=1), 1e-4) ** (1 - _EVENING)
@@ -57,11 +56,11 @@ class Range:
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes and weights gathered while the graph is written."""
+    """Nodes and weights collected while the graph is built."""
 
     quantise: bool
     ranges: Mapping[str, Range] = field(default_factory=dict)
-    """What goes into linear layers, by their names, where that is known."""
+    """Input ranges of linear layers by name, where known."""
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     weights: list[onnx.TensorProto] = field(default_factory=list)
 
@@ -74,7 +73,7 @@ class Graph:
         return name
 
     def linear(self, source: str, weight: Floats, bias: Floats, name: str) -> str:
-        """source @ weight + bias, weight (in, out)."""
+        """Add source @ weight + bias, weight (in, out)."""
         if not self.quantise:
             return self.node(
                 "Gemm",
@@ -91,7 +90,7 @@ class Graph:
         scale = np.abs(weight).max(axis=0) / _SEVEN_BITS
         scale[scale == 0] = 1
         rounded_weight = np.round(weight / scale)
-        if known is not None:  # what rounding changes on average is known, and taken back
+        if known is not None:  # the mean error of rounding is known: correct the bias by it
             bias = (bias + known.mean @ (weight - rounded_weight * scale)).astype(np.float32)
         weights = self.constant(f"{name}.weight", rounded_weight.astype(np.int8))
         scales = self.constant(f"{name}.scale", scale.astype(np.float32))
@@ -109,7 +108,7 @@ class Graph:
         return self.node("MatMulIntegerToFloat", *inputs, name=name, domain="com.microsoft")
 
     def rows(self, table: Floats, index: str, name: str) -> str:
-        """Rows of an embedding table; int8 with a scale per row when quantised."""
+        """Look up rows of an embedding table; int8 with a scale per row when quantised."""
         if not self.quantise:
             return self.node("Gather", self.constant(f"{name}.table", table), index, name=name)
         scale = np.abs(table).max(axis=1, keepdims=True) / 127
@@ -123,14 +122,14 @@ class Graph:
         return self.node("Mul", floats, scales, name=name)
 
     def split(self, source: str, names: Sequence[str]) -> Sequence[str]:
-        """Equal parts of the last axis."""
+        """Split the last axis into equal parts."""
         self.nodes.append(
             helper.make_node("Split", [source], list(names), f"{source}.split", axis=-1, num_outputs=len(names))
         )
         return names
 
     def norm(self, source: str, residual: str, weights: tuple[Floats, Floats], epsilon: float, name: str) -> str:
-        """The layer norm of a sum."""
+        """Add the layer norm of ``source`` plus ``residual``."""
         weight, bias = weights
         return self.node(
             "LayerNormalization",
@@ -143,23 +142,23 @@ class Graph:
 
 
 class Attention(Protocol):
-    """What sub-words attend to."""
+    """How sub-words attend to each other."""
 
     def inputs(self) -> list[onnx.ValueInfoProto]:
-        """What it is told, beside ``ids`` and ``places``."""
+        """Return its inputs besides ``ids`` and ``places``."""
         ...
 
     def outputs(self) -> list[onnx.ValueInfoProto]:
-        """What it gives, beside ``vectors``."""
+        """Return its outputs besides ``vectors``."""
         ...
 
     def gathered(self, graph: Graph, projections: str, number: int) -> str:
-        """What sub-words gather in a layer, (n, width), from their queries, keys and values, (n, 3 x width)."""
+        """Add the attention of a layer: from queries, keys and values, (n, 3 x width), to outputs, (n, width)."""
         ...
 
 
 def encoder_graph(encoder: BlockCausalEncoder, graph: Graph, attention: Attention) -> onnx.ModelProto:
-    """The encoder as an ONNX model."""
+    """Build the encoder as an ONNX model."""
     sizes = encoder.sizes
     weights = {name: value.detach().float().numpy() for name, value in encoder.state_dict().items()}
     position_table = weights["embeddings.position_embeddings.weight"]
@@ -195,7 +194,7 @@ def encoder_graph(encoder: BlockCausalEncoder, graph: Graph, attention: Attentio
 
 
 def relative_bias(graph: Graph, encoder: BlockCausalEncoder, queries: str, keys: str) -> str:
-    """What relative positions add to attention scores, (heads, queries, keys), from the positions of both."""
+    """Add the relative-position bias of attention scores, (heads, queries, keys), from the positions of both."""
     sizes = encoder.sizes
     furthest = sizes.positions - 1
     buckets = relative_bucket(torch.arange(-furthest, furthest + 1), sizes.relative_buckets)
@@ -218,7 +217,7 @@ def relative_bias(graph: Graph, encoder: BlockCausalEncoder, queries: str, keys:
 
 
 def places_up_to(graph: Graph, source: str, axis: int) -> str:
-    """The numbers from 0 to the length of an axis of ``source``."""
+    """Add the range from 0 up to the length of an axis of ``source``."""
     length = graph.node("Shape", source, name=f"{source}.length", start=axis, end=axis + 1)
     end = graph.node("Squeeze", length, name=f"{source}.end")
     first, step = (graph.constant(f"{source}.{name}", np.array(value)) for name, value in (("from", 0), ("by", 1)))
@@ -230,7 +229,7 @@ def tensor(name: str, kind: int, *shape: int | str) -> onnx.ValueInfoProto:
 
 
 def query_scale(width: int, heads: int) -> float:
-    """What queries are divided by, in their weights."""
+    """Return the divisor of queries, which is part of their weights."""
     return float(np.sqrt(np.float32(width // heads)))
 
 
@@ -243,7 +242,7 @@ def _layer(
     number: int,
     out_name: str,
 ) -> str:
-    """One layer of the encoder after the vectors named ``hidden``."""
+    """Add a layer of the encoder on top of the vectors named ``hidden``."""
     name, epsilon = f"layer.{number}", sizes.epsilon
 
     def matrix(part: str) -> tuple[Floats, Floats]:
@@ -265,7 +264,7 @@ def _layer(
 def _projections(
     graph: Graph, sizes: EncoderSizes, parts: Mapping[str, tuple[Floats, Floats]], hidden: str, name: str
 ) -> str:
-    """Queries, keys and values beside each other, (n, 3 x width); the scale of attention goes into the queries."""
+    """Add queries, keys and values side by side, (n, 3 x width); attention's scale is part of the queries."""
     scale = query_scale(sizes.width, sizes.heads)
     query_weight, query_bias = parts["query"]
     scaled = {**parts, "query": (query_weight / scale, query_bias / scale)}

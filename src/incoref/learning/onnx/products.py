@@ -1,4 +1,4 @@
-"""The heads' matrix products as ``head.onnx``: one graph with an independent product for each matrix."""
+"""Build ``head.onnx``, the heads' matrix products: one graph with an independent product per matrix."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from onnx import TensorProto, helper, numpy_helper
 from incoref.model.matmul import ROWS, Floats
 
 _NARROW = 64
-"""Columns of a matrix below which 8 bits gain nothing."""
+"""Matrices with fewer columns gain nothing from 8 bits."""
 _LARGEST = 64
-"""Of a weight in 8 bits: two products of it with a byte fit into 16 bits, and not all processors have more."""
+"""The largest 8-bit weight: two products with a byte fit into 16 bits, which is all that some processors have."""
 _OPSETS = [helper.make_opsetid("", 13), helper.make_opsetid("com.microsoft", 1)]
 
 
 def products_graph(matrices: Mapping[str, Floats], quantise: bool) -> onnx.ModelProto:
-    """NAME = NAME.rows times the matrix called NAME, for each of them.
+    """Build a graph that computes NAME = NAME.rows times the matrix NAME, for each matrix.
 
-    Inputs have defaults, a single row of zeros, so that one product can be run without the others. ``quantise``
-    computes wide products in 8 bits: the matrix is rounded by columns, the rows all with the same scale, found at run
-    time.
+    Inputs default to a single row of zeros, so that one product can run without the others. With ``quantise``, wide
+    products are computed in 8 bits: the matrix has a scale per column, the rows one scale found at run time.
     """
     nodes, inputs, outputs, constants = [], [], [], []
     for name, matrix in matrices.items():
