@@ -143,7 +143,7 @@ def _surprise(table: Tensor, right: np.ndarray) -> Tensor:
 
 
 def right_choices(own: Clustering, entities: int) -> np.ndarray:
-    """Mark the right choices, (M, entities + 1): clusters mostly of its entity, else a new one.
+    """Mark each mention's right choices: clusters mostly of its entity, or else a new one, (M, entities + 1).
 
     Clusters count as they are when the mention comes. On a tie, a cluster belongs to the entity that was first to
     have that many mentions in it.

@@ -29,7 +29,7 @@ def kv_cache_graph(encoder: BlockCausalEncoder, quantise: bool) -> onnx.ModelPro
 def stateless_graph(
     encoder: BlockCausalEncoder, start_symbol: int, ranges: Mapping[str, Range] | None = None
 ) -> onnx.ModelProto:
-    """Build an encoder graph that reads blocks at once without context, each bit-identical to being read alone.
+    """Build an encoder graph that reads many blocks at once, without context, each with the same bits as alone.
 
     All linear layers take the rows of all blocks. For attention, rows are laid out in a grid with one line per block:
     the start symbol, the block, then padding. Inputs: ``grid`` (blocks, length; the row in each place, n for padding

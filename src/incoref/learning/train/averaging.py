@@ -1,4 +1,4 @@
-"""Averages of weights: a running one over all steps, and the mean of those after some epochs."""
+"""Weight averaging: a running average over all steps, and the mean over some epochs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def start_average(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def update_average(average: Mapping[str, Tensor], model: nn.Module, step: int, decay: float) -> None:
-    """Move a running average towards the weights after a step; in the first steps quickly."""
+    """Move a running average towards the weights after a step, faster in the first steps."""
     share = 1 - min(decay, (step + 1) / (step + 10))
     for name, value in weights_of(model).items():
         average[name].lerp_(value, share)
@@ -27,7 +27,7 @@ def update_average(average: Mapping[str, Tensor], model: nn.Module, step: int, d
 
 @contextmanager
 def weights_in_place(model: nn.Module, weights: Mapping[str, Tensor] | None) -> Iterator[None]:
-    """The model with other weights for a while; with its own if there are none."""
+    """Give the model other weights temporarily; None leaves its own."""
     if weights is None:
         yield
         return
@@ -40,20 +40,20 @@ def weights_in_place(model: nn.Module, weights: Mapping[str, Tensor] | None) -> 
 
 
 class EpochWeights:
-    """The weights after the best or the last epochs, in files."""
+    """Files with the weights after the best or the last epochs."""
 
     def __init__(self, folder: Path, count: int, which: str) -> None:
         self._folder, self._count, self._which = folder, count, which
 
     def chosen(self, scores: Sequence[float]) -> list[int]:
-        """Numbers of the epochs (from 1) to average, when these are the scores of all so far."""
+        """Return the numbers of the epochs (from 1) to average, given the scores of all epochs so far."""
         epochs = list(range(1, len(scores) + 1))
         if self._which == "best":
             epochs.sort(key=lambda epoch: (scores[epoch - 1], epoch))
         return sorted(epochs[max(0, len(epochs) - self._count) :])
 
     def add(self, model: nn.Module, scores: Sequence[float]) -> None:
-        """Keep the weights after the epoch that the last score is of; what is not among the chosen goes."""
+        """Keep the weights after the latest epoch if it is among the chosen, and delete those no longer chosen."""
         if not self._count:
             return
         self._folder.mkdir(exist_ok=True)
@@ -67,7 +67,7 @@ class EpochWeights:
                 self._file(other).unlink(missing_ok=True)
 
     def mean(self, scores: Sequence[float]) -> dict[str, Tensor]:
-        """The mean of the chosen epochs' weights."""
+        """Return the mean of the chosen epochs' weights."""
         return mean_weights([load_file(self._file(epoch)) for epoch in self.chosen(scores)])
 
     def _file(self, epoch: int) -> Path:

@@ -1,4 +1,4 @@
-"""A system that the paper compares with, ready to be trained: its examples, losses, predictions and checkpoints."""
+"""Training of a system that the paper compares with: its examples, losses, predictions and checkpoints."""
 
 from __future__ import annotations
 

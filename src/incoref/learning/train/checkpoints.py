@@ -1,7 +1,7 @@
-"""Checkpoints in safetensors: of a model, and of a run with all that is needed to go on bit for bit.
+"""Checkpoints in safetensors: of a model, and of a run with all that is needed to resume it bit for bit.
 
-A checkpoint is a folder that is written beside its place and then moved there, so that a kill at any moment leaves
-the old one or the new one.
+A checkpoint folder is written next to its place and then moved there, so that a kill at any moment leaves either the
+old one or the new one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def exists(folder: Path) -> bool:
 def save_model(
     folder: Path, model: StreamingModel, config: Configuration, names: HeadNames, tokenizer: Path | None = None
 ) -> None:
-    """The weights, and what is needed to build the model around them; the tokenizer is the encoder's by default."""
+    """Save the weights and what is needed to rebuild the model; the tokenizer is the encoder's by default."""
 
     def write(place: Path) -> None:
         save_file(weights_of(model), place / "model.safetensors")
@@ -61,7 +61,7 @@ def model_folder(place: Path) -> Path:
 
 
 def load_model(place: Path) -> tuple[StreamingModel, Configuration]:
-    """The model in a folder that ``save_model`` wrote, or with a run's weights after an epoch, from their file."""
+    """Load a model that ``save_model`` wrote, or a run's weights after an epoch from their file."""
     if place.suffix == ".safetensors" and not place.is_file():
         raise IncorefError(f"{place}: no such weights; training.average_epochs says of how many epochs they are kept")
     folder = _settled(model_folder(place))
@@ -85,11 +85,11 @@ def load_model(place: Path) -> tuple[StreamingModel, Configuration]:
 def with_features_of(
     given: Mapping[str, Tensor], features: Sequence[str], model: StreamingModel
 ) -> dict[str, Tensor]:
-    """Weights of a model with these pair features, fitted to the features of another model, whatever their order.
+    """Fit the weights of a model with these pair features to another model's features, whatever their order.
 
-    Features that the other model lacks are left out; new ones change nothing yet: their embeddings start at random,
-    but the hidden layer ignores them, and their biases are 0. They are the same for every seed, so that runs that
-    started from the same model can be averaged.
+    Features that the other model lacks are left out. New ones change nothing yet: their embeddings are random, but
+    the hidden layer ignores them, and their biases are 0. They are the same for every seed, so that runs that started
+    from the same model can be averaged.
     """
     size, into = model.clusterer.pair_features.size, "clusterer.hidden.linear.weight"
     given_order = (*features, *TEXT_FEATURES)
@@ -107,7 +107,7 @@ def with_features_of(
 
 
 def _feature_of(weight: str) -> str | None:
-    """The pair feature that a weight belongs to."""
+    """Return the pair feature that a weight belongs to, if any."""
     if weight.startswith(_CLASS_BIAS):
         return weight.removeprefix(_CLASS_BIAS)
     name = weight.removeprefix(_EMBEDDINGS).removesuffix(".weight")
@@ -115,14 +115,14 @@ def _feature_of(weight: str) -> str | None:
 
 
 def _drawn(name: str, like: Tensor) -> Tensor:
-    """The initial value of a new feature's weight."""
+    """Return the initial value of a new feature's weight."""
     if name.startswith(_CLASS_BIAS):
         return torch.zeros_like(like)
     return torch.randn(like.shape, generator=torch.Generator().manual_seed(crc32(name.encode())))
 
 
 def mean_weights(weights: Sequence[Mapping[str, Tensor]], shares: Sequence[float] | None = None) -> dict[str, Tensor]:
-    """The mean of several models' weights, which have the same names; ``shares`` says how much each model counts."""
+    """Return the mean of several models' weights, which all have the same names, weighted by ``shares``."""
     if shares is None:
         return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}
     counts = torch.tensor(shares) / sum(shares)
@@ -136,7 +136,7 @@ def save_run(
     average: Mapping[str, Tensor] | None,
     progress: Mapping[str, Any],
 ) -> None:
-    """Everything that a run needs to go on."""
+    """Save everything needed to resume a run."""
     tensors = {f"model.{name}": value for name, value in weights_of(model).items()}
     for name, parameter in model.named_parameters():
         state = optimiser.state.get(parameter, {})
@@ -153,7 +153,7 @@ def save_run(
 def load_run(
     folder: Path, model: nn.Module, optimiser: torch.optim.Optimizer, average: Mapping[str, Tensor] | None
 ) -> dict[str, Any]:
-    """Put a run's state back into its objects; gives its progress."""
+    """Restore a run's state into its objects; return its progress."""
     folder = _settled(folder)
     tensors = load_file(folder / "run.safetensors")
 
@@ -173,13 +173,14 @@ def load_run(
 
 
 def _owned(value: Tensor, moment: str, parameter: Tensor) -> Tensor:
-    """A moment where the optimiser expects it, in memory of its own: a file's layout must change no rounding."""
+    """Return a moment on the optimiser's device, in memory of its own: a file's layout must not change any
+    rounding."""
     on_cpu = moment == "step" and parameter.device.type != "cuda"
     return value.to("cpu" if on_cpu else parameter.device, copy=True)
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """A model's weights by name; what has two names is there once."""
+    """Return a model's weights by name; shared weights appear once."""
     seen: set[int] = set()
     weights = {}
     for name, value in model.state_dict().items():
@@ -190,7 +191,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Copy weights that ``weights_of`` gave back into the model."""
+    """Copy weights from ``weights_of`` back into the model."""
     names, state = weights_of(model).keys(), model.state_dict()
     own = {name: state[name] for name in names}
     odd = sorted(own.keys() ^ weights.keys()) or [name for name in own if own[name].shape != weights[name].shape]
@@ -204,7 +205,7 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """Write a folder beside its place and move it there; the old one goes last."""
+    """Write a folder next to its place and move it there; the old one is deleted last."""
     fresh, old = _beside(folder, ".new"), _beside(folder, ".old")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
@@ -217,7 +218,7 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def _settled(folder: Path) -> Path:
-    """The folder, or the old one if a kill came between the two moves."""
+    """Return the folder, or the old one if a kill came between the two moves."""
     old = _beside(folder, ".old")
     return old if not folder.is_dir() and old.is_dir() else folder
 

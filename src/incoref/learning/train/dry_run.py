@@ -1,8 +1,8 @@
-"""Looks at a run before it starts: its data, the lengths of its texts, and what memory and time it will need.
+"""Inspect a run before it starts: its data, the lengths of its texts, and the memory and time it will need.
 
-Memory and time are measured, not guessed: the model computes losses and gradients of a few documents, from a middling
-one to the longest. Before each, what it will need is estimated from the one before; if the machine doesn't have that
-much, it isn't tried.
+Memory and time are measured, not guessed: the model computes losses and gradients of a few documents, from one of
+median length to the longest. The memory for each is first estimated from the previous one; if the machine doesn't
+have that much, the document isn't tried.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from incoref.learning.train.trainable import ExampleFacts
 from incoref.learning.train.trainer import Trainer
 
 _OPTIMISER_BYTES = 8
-"""A parameter's two moments; they are there from the first update on."""
+"""Bytes of a parameter's two moments, which exist from the first update on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +39,23 @@ class CorpusFacts:
     longest: int
     """Tokens of the longest document."""
     unknown: tuple[str, ...]
-    """What the model doesn't know of it, in words."""
+    """What the model doesn't know about it, as messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One document's losses and gradients, computed for trial."""
+    """A trial computation of one document's losses and gradients."""
 
     document: str
     tokens: int
     seconds: float
     peak_bytes: int | None
-    """Memory of the whole process (on a GPU: of its tensors) at its highest so far; unknown on some systems."""
+    """Peak memory of the whole process so far (on a GPU: of its tensors); unknown on some systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What is known of a run before it starts."""
+    """What is known about a run before it starts."""
 
     corpora: tuple[CorpusFacts, ...]
     parameters: int
@@ -63,11 +63,11 @@ class Inspection:
     device: str
     updates: int
     tokens: int
-    """Read in training, over all epochs."""
+    """Tokens read in training, over all epochs."""
     examples: tuple[ExampleFacts, ...]
     measured: tuple[Measured, ...]
     not_tried: tuple[str, ...]
-    """Documents that would need more memory than there is."""
+    """Documents that would need more memory than is available."""
     available_bytes: int | None
 
     @property
@@ -80,19 +80,19 @@ class Inspection:
 
     @property
     def hours(self) -> float | None:
-        """Of training, without evaluation."""
+        """Estimated hours of training, without evaluation."""
         seconds, tokens = (sum(getattr(m, name) for m in self.measured) for name in ("seconds", "tokens"))
         return seconds / tokens * self.tokens / 3600 if tokens else None
 
     @property
     def needed_bytes(self) -> int | None:
-        """Of the longest document that was tried, and the optimiser's."""
+        """Memory for the longest document that was tried, and for the optimiser."""
         peaks = [m.peak_bytes for m in self.measured if m.peak_bytes is not None]
         return max(peaks) + _OPTIMISER_BYTES * self.trained if peaks else None
 
 
 def inspect(trainer: Trainer) -> Inspection:
-    """Look at everything that a run will use."""
+    """Inspect everything that a run will use."""
     trainable, training = trainer.trainable, trainer.config.training
     examples = [
         trainable.facts(trainable.example(source, np.random.default_rng((training.seed, 2, 0))))
@@ -136,7 +136,7 @@ def _corpora(trainer: Trainer) -> list[CorpusFacts]:
 
 
 def _measure(trainer: Trainer, examples: Sequence[ExampleFacts]) -> tuple[list[Measured], list[str]]:
-    """Losses and gradients of documents of growing length, while memory lasts."""
+    """Compute losses and gradients of documents of increasing length, while memory suffices."""
     by_length = sorted(range(len(examples)), key=lambda i: examples[i].tokens)
     places = {int(share * (len(by_length) - 1)) for share in (0.5, 0.9, 1.0)}
     device = next(trainer.model.parameters()).device
@@ -158,7 +158,7 @@ def _measure(trainer: Trainer, examples: Sequence[ExampleFacts]) -> tuple[list[M
 
 
 def _too_much(tokens: int, last: Measured, before: int | None, device: torch.device) -> bool:
-    """Whether a longer document may need more than is free: with the square of its length, at worst."""
+    """Whether a longer document may need more memory than is free, assuming at worst quadratic growth with length."""
     free = available_memory(device)
     if free is None or before is None or last.peak_bytes is None:
         return False
@@ -167,7 +167,7 @@ def _too_much(tokens: int, last: Measured, before: int | None, device: torch.dev
 
 
 def peak_memory(device: torch.device) -> int | None:
-    """The most memory that this process has used so far, or on a GPU its tensors; None where that is not known."""
+    """Return the peak memory of this process, or on a GPU of its tensors; None if unknown."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     if sys.platform == "win32":
@@ -179,7 +179,7 @@ def peak_memory(device: torch.device) -> int | None:
 
 
 def available_memory(device: torch.device) -> int | None:
-    """Memory that is free for this process; None where that is not known."""
+    """Return the memory that is free for this process; None if unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     try:

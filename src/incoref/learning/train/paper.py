@@ -1,4 +1,4 @@
-"""The paper's model, ready to be trained: its examples, losses, predictions and checkpoints."""
+"""Training of the paper's model: its examples, losses, predictions and checkpoints."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class PaperTraining:
 
     @property
     def parts(self) -> Mapping[str, Iterable[nn.Parameter]]:
-        named = list(self.model.named_parameters())  # what two layers share is there once
+        named = list(self.model.named_parameters())  # shared parameters appear once
         return {
             "encoder": [parameter for name, parameter in named if name.startswith("encoder.")],
             "rest": [parameter for name, parameter in named if not name.startswith("encoder.")],

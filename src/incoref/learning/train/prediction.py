@@ -1,6 +1,7 @@
-"""Predictions of a model in training: vectors from PyTorch, decisions from the running side's own code.
+"""Predict with a model in training: vectors from PyTorch, decisions from the run-time code.
 
-So what training reports is what the exported model does, but for the encoder's arithmetic.
+So the scores that training reports are those of the exported model, except for differences in the encoder's
+arithmetic.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def predict(
     genre: str = UNKNOWN_GENRE,
     k: int = 1,
 ) -> Iterator[list[list[tuple[int, int]]]]:
-    """The clusters of each document, as half-open ranges of tokens; singletons too."""
+    """Yield the clusters of each document as half-open ranges of tokens, including singletons."""
     heads = model.heads()
     classes = heads.classes(scheme, genre)
     training = model.training

@@ -1,4 +1,4 @@
-"""What a training run tells while it goes on: for its log, and for whoever shows its progress."""
+"""Progress reports of a training run, for its log and for display."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StepReport:
 
 @dataclass(frozen=True, slots=True)
 class DevProgress:
-    """A document of a dev corpus has been predicted; not logged."""
+    """A document of a dev corpus was predicted; not logged."""
 
     corpus: str
     done: int
@@ -58,7 +58,7 @@ class DevReport:
     best: bool
     scores: Mapping[str, Result]
     averaged: tuple[int, ...] = ()
-    """The epochs whose weights' mean was scored, when it is not the weights after this one."""
+    """The epochs whose averaged weights were scored; empty for the weights after this epoch."""
 
     def to_json(self) -> dict[str, Any]:
         return {

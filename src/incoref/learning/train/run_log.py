@@ -1,4 +1,4 @@
-"""The log of a run: JSON lines, one a step and one an evaluation, and the same for TensorBoard on request."""
+"""The log of a run: one JSON line per step and per evaluation, and optionally the same for TensorBoard."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from incoref.errors import IncorefError
 
 
 class RunLog:
-    """Appends to ``log.jsonl``; a line is written in one piece and is on its way to the disk before the next step."""
+    """Appends to ``log.jsonl``; each line is written in one piece and handed to the system before the next step."""
 
     def __init__(self, folder: Path, step: int, epoch: int, averaged: bool, tensorboard: bool = False) -> None:
-        """Go on where a checkpoint stands; what a run that was killed logged beyond it is taken back.
+        """Continue from a checkpoint: lines that a killed run logged after it are removed.
 
-        That is after ``step`` steps and the evaluation of ``epoch`` epochs, and perhaps of the averaged weights.
+        The checkpoint is from after ``step`` steps and the evaluation of ``epoch`` epochs, and of the averaged
+        weights if ``averaged``.
         """
         self._path = folder / "log.jsonl"
         kept = [line for line in _lines(self._path) if _belongs(line, step, epoch, averaged)]
@@ -33,13 +34,13 @@ class RunLog:
 
 
 def dev_scores(folder: Path, step: int) -> list[float]:
-    """The mean dev F1 after each epoch of the first ``step`` steps, as the log has them."""
+    """Return the mean dev F1 after each epoch in the first ``step`` steps, from the log."""
     lines = _lines(folder / "log.jsonl")
     return [line["mean_f1"] for line in lines if line["kind"] == "dev" and line["epoch"] and line["step"] <= step]
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a log; one that a kill has cut short ends it."""
+    """Return the complete lines of a log, up to one that a kill has cut short."""
     if not path.is_file():
         return []
     lines: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The default model, ready to be trained: its examples, losses, predictions and checkpoints."""
+"""Training of the default model: its examples, losses, predictions and checkpoints."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class StreamingTraining:
         renames, swaps = self._config.training.renamed, self._config.training.swapped
         swapped = swaps > 0 and rng.random() < swaps
         renamed = swapped or (renames > 0 and rng.random() < renames)
-        # What a model labelled is too much to keep.
+        # There are too many model-labelled texts to keep.
         varies = chosen.longest is not None or len(ks) > 1 or renamed or chosen.labelled
         if not varies and source in self._examples:
             return self._examples[source]
@@ -147,7 +147,7 @@ class StreamingTraining:
         genre = 0 if unknown else self._names.genres.index(example.genre or UNKNOWN_GENRE)
         own, clusters, mentions = None, False, False
         soft = any(annotation.soft is not None for annotation in example.annotations)
-        if epoch + 1 >= training.own_from and not soft:  # a model's decisions are its own already
+        if epoch + 1 >= training.own_from and not soft:  # soft targets follow a model's own decisions already
             clusters, mentions = rng.random() < training.own_clusters, rng.random() < training.own_mentions
         if clusters or mentions or any(annotation.partial for annotation in example.annotations):
             own = OwnDecisions(self.model.heads(), example.reading, genre, mentions, clusters)
@@ -178,7 +178,7 @@ class StreamingTraining:
 
 
 def drawn_annotations(annotations: Sequence[Annotation], rng: np.random.Generator) -> tuple[Annotation, ...]:
-    """Those to learn from at this visit, by their chances; the likeliest one if chance leaves none."""
+    """Draw the annotations to learn from at this visit, by their chances; the likeliest if none is drawn."""
     if all(annotation.chance == 1 for annotation in annotations):
         return tuple(annotations)
     drawn = tuple(annotation for annotation in annotations if rng.random() < annotation.chance)

@@ -1,4 +1,4 @@
-"""What the trainer needs of a model to train it: the one interface between the two.
+"""The interface between the trainer and the models that it trains.
 
 There are three implementations: ``streaming.py`` (the default model), ``paper.py`` (the paper's) and ``baseline.py``
 (the systems that the paper compares with).
@@ -20,12 +20,12 @@ from incoref.learning.data.sources import Source
 from incoref.types import Document
 
 Clusters = list[list[tuple[int, int]]]
-"""The clusters of a document, as half-open ranges of its tokens."""
+"""The clusters of a document, as half-open token ranges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A share in the loss of an example: call ``backward`` on the total; the terms are for the log."""
+    """A part of an example's loss: call ``backward`` on the total; the terms are for the log."""
 
     total: Tensor
     terms: Mapping[str, Tensor]
@@ -33,24 +33,24 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class ExampleFacts:
-    """What is known of an example before anything is computed."""
+    """What is known about an example before anything is computed."""
 
     name: str
     tokens: int
     subwords: int
     unknown: int
-    """Sub-words that the tokenizer doesn't know."""
+    """Sub-words unknown to the tokenizer."""
     mentions: int
-    """Those that can be learned; once for each annotation."""
+    """Mentions that can be learned, counted once per annotation."""
     dropped: Counter[str]
-    """Those that can't, by reason."""
+    """Mentions that can't be learned, by reason."""
 
 
 Example = TypeVar("Example")
 
 
 class Trainable(Protocol[Example]):
-    """A model with its training data. What is random comes from generators that are passed in, and from torch's."""
+    """A model with its training data. Randomness comes from generators that are passed in, and from torch's."""
 
     @property
     def model(self) -> nn.Module: ...
@@ -60,27 +60,27 @@ class Trainable(Protocol[Example]):
 
     @property
     def parts(self) -> Mapping[str, Iterable[nn.Parameter]]:
-        """Parameters by part; the gradient of each part is clipped on its own."""
+        """Parameters by part; the gradient of each part is clipped separately."""
         ...
 
     def example(self, source: int, rng: np.random.Generator) -> Example:
-        """A source made ready; the same object at every visit where nothing about it is random."""
+        """Prepare a source as an example; the same object at every visit if nothing about it is random."""
         ...
 
     def facts(self, example: Example) -> ExampleFacts: ...
 
     def losses(self, example: Example, epoch: int, rng: np.random.Generator) -> Iterator[Loss]:
-        """The loss of an example in one or more shares; ``backward`` comes before the next is asked for."""
+        """Yield an example's loss in one or more parts; ``backward`` is called before the next one is requested."""
         ...
 
     def predict(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[Clusters]:
-        """The clusters of each document, singletons too, in evaluation mode."""
+        """Yield the clusters of each document, including singletons, in evaluation mode."""
         ...
 
     def unknown(self, documents: Iterable[Document], corpus: CorpusConfig) -> Iterator[str]:
-        """What the model doesn't know of these documents' annotation, in words for a user."""
+        """Yield what the model doesn't know in these documents' annotation, as messages for the user."""
         ...
 
     def save(self, folder: Path) -> None:
-        """Write the model, with all that is needed to build and run it, in place of what is there."""
+        """Write the model with everything needed to build and run it, replacing what is there."""
         ...

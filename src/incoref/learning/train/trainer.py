@@ -1,9 +1,8 @@
-"""Trains a model: a document (or several short ones) per update, resumable checkpoints, dev scores after every epoch.
+"""Train a model: a document (or several short ones) per update, resumable checkpoints, dev scores after every epoch.
 
-A run lives in one folder: ``config.json``, ``log.jsonl``, ``last/`` (everything needed to go on) and ``best/`` (the
-model with the best dev score). Everything random is drawn from generators that are seeded by the run's seed and the
-number of the step, so a resumed run repeats what an uninterrupted one would have done. What kind of model it trains,
-the trainer doesn't know.
+A run lives in one folder: ``config.json``, ``log.jsonl``, ``last/`` (everything needed to resume) and ``best/`` (the
+model with the best dev score). Random numbers come from generators seeded with the run's seed and the number of the
+step, so a resumed run repeats what an uninterrupted one would have done. The trainer works with any kind of model.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from incoref.learning.train.trainable import ExampleFacts, Trainable
 
 @dataclass(slots=True)
 class Progress:
-    """Where a run stands: what is saved beside the weights."""
+    """The state of a run that is saved along with its weights."""
 
     step: int = 0
     best: float = -1.0
@@ -43,7 +42,7 @@ class Progress:
     scores: list[float] = field(default_factory=list)
     """Mean dev F1 after each epoch."""
     start: float | None = None
-    """Mean dev F1 of the model that the run started from, if it did from one."""
+    """Mean dev F1 of the model that the run started from, if any."""
     finished: bool = False
 
 
@@ -68,7 +67,7 @@ class Trainer:
         self.total = sum(len(plan) for plan in self.plans)
 
     def warnings(self) -> list[str]:
-        """What of the data will probably spoil the model."""
+        """Return warnings about data that will probably hurt the model."""
         if self.config.kind != "streaming":
             return []
         return [
@@ -79,7 +78,7 @@ class Trainer:
         ]
 
     def _plan(self, epoch: int) -> list[tuple[int, ...]]:
-        """The sources of each update of an epoch, in order."""
+        """Return the sources of each update of an epoch, in order."""
         rng = np.random.default_rng((self.config.training.seed, 1, epoch))
         updates, waiting = list[tuple[int, ...]](), defaultdict[int, list[int]](list)
         for number, source in enumerate(self.trainable.sources):
@@ -99,9 +98,9 @@ class Trainer:
         resume: bool = False,
         stop: Callable[[], bool] = lambda: False,
     ) -> Progress:
-        """Train to the end. ``report`` is told of every step and every evaluation.
+        """Train to the end. ``report`` is called after every step and every evaluation.
 
-        ``stop`` is asked between updates; when it says yes, the run is saved and ``Stopped`` raised.
+        ``stop`` is polled between updates; once it is true, the run is saved and ``Stopped`` raised.
         """
         self._open(resume)
         log = self._log()
@@ -142,7 +141,7 @@ class Trainer:
         return sum(len(plan) for plan in self.plans[: epoch + 1])
 
     def _train(self, epoch: int, tell: Callable[[StepReport], None], stop: Callable[[], bool]) -> None:
-        """The rest of an epoch's updates."""
+        """Run the remaining updates of an epoch."""
         plan, before = self.plans[epoch], self._end_of(epoch) - len(self.plans[epoch])
         saved = time.monotonic()
         for chosen in plan[self.progress.step - before :]:
@@ -157,7 +156,7 @@ class Trainer:
                 saved = time.monotonic()
 
     def update(self, chosen: Sequence[int], step: int, epoch: int) -> StepReport:
-        """One step of the optimiser on the chosen sources."""
+        """Take one optimiser step on the chosen sources."""
         started = time.monotonic()
         loss, terms, facts = self.backward(chosen, step, epoch)
         set_rates(self.optimiser, step, self.total)
@@ -178,7 +177,7 @@ class Trainer:
     def backward(
         self, chosen: Sequence[int], step: int, epoch: int
     ) -> tuple[float, dict[str, float], list[ExampleFacts]]:
-        """The mean loss of the chosen sources and the clipped gradients of the parameters."""
+        """Compute the mean loss of the chosen sources and the clipped gradients of the parameters."""
         training = self.config.training
         rng = np.random.default_rng((training.seed, 3, step))
         torch.manual_seed(int(rng.integers(2**62)))
@@ -216,7 +215,7 @@ class Trainer:
         report: Callable[[Report], None],
         stop: Callable[[], bool],
     ) -> None:
-        """Evaluate after an epoch, keep the model if it is the best so far, and save."""
+        """Evaluate after an epoch, keep the model if it is the best so far, and save the run."""
         with weights_in_place(self.model, self.average):
             results = self._evaluate(report, stop)
             mean = self._keep_if_best(results, epoch + 1)
@@ -229,7 +228,7 @@ class Trainer:
     def _score_start(
         self, tell: Callable[[DevReport], None], report: Callable[[Report], None], stop: Callable[[], bool]
     ) -> None:
-        """Evaluate the model that training starts from: it is the best one until an epoch beats it."""
+        """Evaluate the model that training starts from; it is the best one until an epoch beats it."""
         results = self._evaluate(report, stop)
         self.progress.start = self._keep_if_best(results, 0)
         tell(DevReport(0, 0, self.progress.start, True, results))
@@ -238,7 +237,7 @@ class Trainer:
     def _try_average(
         self, tell: Callable[[DevReport], None], report: Callable[[Report], None], stop: Callable[[], bool]
     ) -> None:
-        """At the end, evaluate the mean of some epochs' weights too."""
+        """At the end, also evaluate the mean of some epochs' weights."""
         epochs = self.epoch_weights.chosen(self.progress.scores)
         if len(epochs) < 2:
             return
@@ -249,7 +248,7 @@ class Trainer:
         tell(DevReport(len(self.plans), self.progress.step, mean, mean > before, results, tuple(epochs)))
 
     def _evaluate(self, report: Callable[[Report], None], stop: Callable[[], bool]) -> dict[str, Result]:
-        """Scores on each dev corpus."""
+        """Return the scores on each dev corpus."""
         results = {}
         for corpus, documents in self.dev:
             scorer = Scorer(drop_singletons=corpus.drop_singletons)
@@ -274,13 +273,13 @@ class Trainer:
 
     def _load(self) -> None:
         stored = checkpoints.load_run(self.folder / "last", self.model, self.optimiser, self.average)
-        # Checkpoints without scores are of an earlier version, whose log has them.
+        # Checkpoints of earlier versions have no scores, but their logs have.
         stored.setdefault("scores", dev_scores(self.folder, stored["step"]))
         self.progress = Progress(**stored)
 
 
 def holds_run(folder: Path, config: Configuration, resume: bool) -> bool:
-    """Whether there is a run to go on with; an error if it is not to be resumed, or is of another configuration."""
+    """Whether there is a run to resume; an error if it must not be resumed or has another configuration."""
     if not checkpoints.exists(folder / "last"):
         return False
     if not resume:
@@ -295,7 +294,7 @@ def holds_run(folder: Path, config: Configuration, resume: bool) -> bool:
 
 
 def _stored_configuration(path: Path) -> Configuration:
-    """The configuration of a run as its folder has it."""
+    """Read the configuration in a run's folder."""
     try:
         return Configuration.model_validate_json(path.read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
@@ -303,7 +302,7 @@ def _stored_configuration(path: Path) -> Configuration:
 
 
 def device_named(name: str) -> torch.device:
-    """A device to compute on; ``auto`` is a CUDA GPU where there is one."""
+    """Return the device with this name; ``auto`` is a CUDA GPU if there is one."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -315,7 +314,7 @@ def device_named(name: str) -> torch.device:
 
 
 def new_trainable(config: Configuration, device: torch.device) -> Trainable[Any]:
-    """The model of a configuration with its training data."""
+    """Create the model of a configuration, with its training data."""
     if config.kind == "paper":
         from incoref.learning.train.paper import PaperTraining
 

@@ -1,7 +1,7 @@
-"""The weights that a new model starts from or is the mean of: those of training runs, or of model folders.
+"""Weights that a new model starts from or is the mean of, from training runs or model folders.
 
-A model folder's encoder is an ONNX graph whose weights may be rounded to int8: they are taken as what the rounded
-ones stand for, so that anybody can train the shipped model on, without the run that made it.
+A model folder's encoder is an ONNX graph whose weights may be rounded to int8: they are dequantised, so that anyone
+can continue training the bundled model without the run that made it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from incoref.model.step import HeadNames
 _GRAPH = "encoder.onnx"
 _RELATIVE = "encoder.relative_attention_bias.weight"
 _GROWING = ("tables.genre.weight", "tables.scheme.weight", "clusterer.types.weight", "clusterer.types.bias")
-"""Weights with a row for every name that a model knows."""
+"""Weights with a row per name that a model knows."""
 
 
 def encoder_folder(where: Path) -> Path:
-    """The folder of a pretrained encoder, or of a model whose encoder is taken; ``en`` is the shipped one."""
+    """Return the folder of a pretrained encoder, or of a model whose encoder is used; ``en`` is the bundled one."""
     installed = _or_installed(where)
     return installed if (installed / _GRAPH).is_file() else pretrained_folder(where)
 
 
 def first_encoder(folder: Path, layers: int | None, capitals: bool = False) -> BlockCausalEncoder:
-    """The encoder in a folder that ``encoder_folder`` gave, or its first layers."""
+    """Load the encoder, or its first layers, from a folder that ``encoder_folder`` returned."""
     if not (folder / _GRAPH).is_file():
         return pretrained_encoder(folder, layers, capitals)
     weights, heads, epsilon = _encoder(folder / _GRAPH)
@@ -70,19 +70,19 @@ def _or_installed(where: Path) -> Path:
 
 
 class EarlierModel(NamedTuple):
-    """What a new model can start from."""
+    """A model that a new one can start from."""
 
     names: HeadNames
     pair_features: tuple[str, ...]
     weights: Mapping[str, Tensor]
 
     def fitted(self, model: StreamingModel) -> dict[str, Tensor]:
-        """Its weights with the pair features of another model."""
+        """Return its weights fitted to the pair features of another model."""
         return with_features_of(self.weights, self.pair_features, model)
 
 
 def earlier_model(where: Path) -> EarlierModel:
-    """The model of a run's ``best`` or of a model folder; ``en`` is the shipped one."""
+    """Load the model of a run's ``best`` or of a model folder; ``en`` is the bundled one."""
     folder = _or_installed(where)
     if (folder / _GRAPH).is_file():
         names = ModelConfig.load(folder / "config.json").names
@@ -96,15 +96,15 @@ def earlier_model(where: Path) -> EarlierModel:
 
 
 def take_over(model: StreamingModel, earlier: EarlierModel, where: Path, pretrained: float = 0.0) -> None:
-    """Start a model from earlier weights, whose genres, schemes and types are the first of its own.
+    """Initialise a model with earlier weights, whose genres, schemes and types come first in its own.
 
-    Of larger hidden layers in detector and clusterer, the units that weigh most are kept; of the weights that the
-    encoder has, the share ``pretrained``.
+    If the earlier hidden layers of detector and clusterer are larger, the units with the largest weights are kept.
+    Encoder weights keep the share ``pretrained`` of the model's own values.
     """
     given = _narrowed(earlier.fitted(model), "detector", model.detector.sizes.hidden)
     given = _narrowed(given, "clusterer", model.clusterer.sizes.hidden)
     for name, value in model.state_dict().items():
-        if name.endswith(WRITING_TABLE) and name not in given:  # it was not told how words are written
+        if name.endswith(WRITING_TABLE) and name not in given:  # the earlier encoder took no capitalisation
             continue
         known = given.get(name)
         grown = name.endswith(_GROWING)
@@ -116,7 +116,7 @@ def take_over(model: StreamingModel, earlier: EarlierModel, where: Path, pretrai
 
 
 def load_mean(folders: Sequence[Path], shares: Sequence[float] | None = None) -> tuple[StreamingModel, Configuration]:
-    """The model whose weights are the mean of those in several folders: a run's first, whose the configuration is.
+    """Load the mean of the weights in several folders; the first is a run's, whose configuration is returned too.
 
     Makes sense for runs that started from the same model, and for that model itself.
     """
@@ -133,7 +133,7 @@ def load_mean(folders: Sequence[Path], shares: Sequence[float] | None = None) ->
 
 
 def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[str, Tensor]:
-    """The weights with at most this many hidden units in a scorer: those whose weights in and out are largest."""
+    """Cut a scorer to at most this many hidden units: those with the largest weights in and out."""
     names = [f"{scorer}.{name}" for name in ("hidden.linear.weight", "hidden.linear.bias", "output.weight")]
     into, bias, out = (given[name] for name in names)
     if len(into) <= units:
@@ -144,7 +144,7 @@ def _narrowed(given: Mapping[str, Tensor], scorer: str, units: int) -> Mapping[s
 
 
 def _encoder(path: Path) -> tuple[dict[str, Tensor], int, float]:
-    """The weights of an encoder's graph, the number of its heads, and the epsilon of its layer norms."""
+    """Read the weights of an encoder's graph, the number of its heads, and the epsilon of its layer norms."""
     graph = onnx.load(path).graph
     stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
 
