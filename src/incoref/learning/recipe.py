@@ -155,8 +155,7 @@ class Cook:
         self._made = self._runs | {step.export.name for step in recipe.steps if step.export}
 
     def states(self) -> Iterator[StepState]:
-        """Yield all steps in order and whether each is done; changed settings of a step also undo those that build on
-        it."""
+        """Yield all steps in order and whether each is done; a changed step invalidates those that build on it."""
         digests: dict[str, str] = {}
         for step in self.recipe.steps:
             earlier = [digests[name] for name in step.needs if name in digests]
@@ -174,8 +173,7 @@ class Cook:
         report: Callable[[Report], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Run the steps that aren't done. ``stop`` is polled during training; once it is true, ``Stopped`` is
-        raised."""
+        """Run the steps that aren't done. ``stop`` is polled during training; once true, ``Stopped`` is raised."""
         for state in self.states():
             if state.done:
                 continue

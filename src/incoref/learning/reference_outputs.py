@@ -130,8 +130,7 @@ def _kind(value: Any) -> str:
 
 
 def difference(computed: float | None, wanted: float | None) -> float:
-    """Return the absolute difference, relative for wanted values above 1; infinite if only one of the two is
-    given."""
+    """Return the absolute difference, relative for wanted values above 1; infinite if only one value is given."""
     if computed is None or wanted is None:
         return 0.0 if computed is wanted else math.inf
     apart = abs(computed - wanted) / max(1.0, abs(wanted))

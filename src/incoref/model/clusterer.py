@@ -225,7 +225,7 @@ class ClusterScorer:
     def scores(
         self, memory: EntityMemory, span: SpanVector, classes: npt.NDArray[np.int64], constant: Floats
     ) -> Floats:
-        """Return the scores of all entities and, last, of a new one, (entities + 1,); ``classes`` are (features,
+        """Return scores of all entities and, last, of a new one, (entities + 1,). ``classes``: (features,
         entities)."""
         entities, hidden_size = len(memory), len(self.bias)
         scores = np.empty(entities + 1, np.float32)
@@ -265,7 +265,7 @@ class ClusterScorer:
         return Decision(entity, entity == len(weights) - 1, weights / weights.sum())
 
     def add(self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, entity: int) -> None:
-        """Add a mention to an entity; a number one past the last creates one."""
+        """Add a mention to an entity; a number one past the last creates a new entity."""
         vector, _, types = span
         if entity == len(memory):
             memory.append(vector, vector @ self.entity, types)
@@ -308,8 +308,7 @@ class ClusterScorer:
     def with_row(
         self, memory: EntityMemory, row: int, mean: Floats, types: Floats, count: int, states: EntityStates
     ) -> EntityMemory:
-        """Return the memory with one row replaced, or appended if it is one past the last; ``states`` cover all
-        rows."""
+        """Return the memory with a row replaced, or appended if one past the last; ``states`` cover all rows."""
         twin = memory.copy(room=1)
         if row == len(twin):
             twin.append(mean, mean @ self.entity, types)

@@ -25,8 +25,7 @@ class Scoring(Protocol):
     """Scores the actions of one chunk, step by step."""
 
     def scores(self, position: int, top: int | None) -> Sequence[float]:
-        """Return scores of all four actions at a token, given the left boundary on top of the stack; illegal ones are
-        ignored."""
+        """Return the actions' scores at a token, given the left boundary on the stack; illegal ones are ignored."""
         ...
 
     def taken(self, position: int, action: Action) -> None:
@@ -183,8 +182,7 @@ class _Lstm:
 
 
 def lstm_step(gates: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return the next outputs and cells, (…, size), from the summed inputs of an ``_Lstm``'s gates, which are
-    overwritten."""
+    """Return the next outputs and cells, (…, size), from the summed inputs of the gates, which are overwritten."""
     size = c.shape[-1]
     squashed = np.tanh(gates, out=gates)
     logistic = squashed[..., : 3 * size] * _HALF

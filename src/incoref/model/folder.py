@@ -46,7 +46,7 @@ class ModelConfig:
     window: WindowSizes = field(default_factory=WindowSizes)
     temperatures: Temperatures = field(default_factory=Temperatures)
     k: int = 1
-    """Sentences per block in training, and at run time unless a setting says otherwise."""
+    """Sentences per block that the model was trained for, and the default at run time."""
     description: str = ""
     capitals: bool = False
     """Whether the encoder takes capitalisation as input."""
@@ -148,8 +148,7 @@ class Model:
         return "sent-inc" if self.config.k == 1 else f"k={self.config.k}"
 
     def block_size(self, setting: str | None = None) -> int | None:
-        """Return the sentences per block in a setting, by default the model's own; None means as many as fit a
-        window."""
+        """Return the sentences per block in a setting, by default the model's own; None means all that fit."""
         return block_size(setting or self.setting)
 
     def start(self) -> ModelState:
@@ -169,8 +168,7 @@ class Model:
     def blocks(
         self, utterances: Iterable[Utterance], k: int | None = 1, speaker: str | None = None
     ) -> list[list[tuple[Utterance, Subwords]]]:
-        """Group sentences into blocks that the encoder can take; ``speaker`` is the speaker before the first
-        sentence."""
+        """Group sentences into blocks that the encoder can take; ``speaker`` precedes the first sentence."""
         return blocks_of(utterances, self.tokenizer, self.config.window.longest_block, k, speaker)
 
     def foreseen(self, blocks: Sequence[Block], classes: Mapping[str, int]) -> list[Seen] | None:

@@ -22,8 +22,7 @@ DETECTOR_FEATURES = (*TEXT_FEATURES, "width")
 SPAN_PARTS = ("first", "last", "mean", "width")
 """Parts of a span vector before projection: first and last word, attention-weighted mean, and width embedding."""
 PAIR_PARTS = ("mention", "entity", "product", "features")
-"""Inputs to the clusterer's hidden layer, in order; of the features, those of the pair come first, then per-text
-ones."""
+"""Inputs to the clusterer's hidden layer, in order; features are those of the pair, then the per-text ones."""
 
 WIDEST = 29
 """The largest width class. A span's class is its last token minus its first; wider spans share the largest class."""

@@ -63,7 +63,7 @@ class _Lockstep:
         self._histories = np.repeat(scorer.no_history[None], count, axis=0)
         h, c = scorer.stack_start
         self._stacks: list[list[tuple[Floats, Floats]]] = [[(h, c)] for _ in chunks]
-        self._tops = np.repeat(scorer.empty_stack[None], count, axis=0)  # what it adds to the hidden layer
+        self._tops = np.repeat(scorer.empty_stack[None], count, axis=0)  # the top's part of the hidden layer
         self._below: list[list[Floats]] = [[scorer.empty_stack] for _ in chunks]
 
     def decoded(self, temperature: float) -> list[list[Step]]:

@@ -19,8 +19,7 @@ _PACKAGES = {"en-base": "incoref-en-base"}
 
 
 def find_model(given: Path | str | None) -> Path:
-    """Return the folder of a model, given the folder itself, an installed model's name, or None for the bundled
-    model."""
+    """Return a model's folder, given the folder itself, an installed model's name, or None for the bundled model."""
     if given is None:
         if not DEFAULT_MODEL.is_dir():
             raise IncorefError(f"{DEFAULT_MODEL}: incoref comes without a default model here")

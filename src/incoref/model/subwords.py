@@ -54,8 +54,7 @@ class Subwords:
 
 
 class SubwordTokenizer:
-    """A tokenizer in the file format of the ``tokenizers`` library, with the special symbols of BERT, XLNet or
-    RoBERTa."""
+    """A tokenizer in the file format of the ``tokenizers`` library, with the symbols of BERT, XLNet or RoBERTa."""
 
     def __init__(self, tokenizer: Tokenizer, capitals: bool = False) -> None:
         """With ``capitals``, ids include the words' capitalisation."""
@@ -119,8 +118,7 @@ class SubwordTokenizer:
 
 
 def writings(words: Sequence[str]) -> list[int]:
-    """Classify how each word of a sentence is capitalised; the first word has its own class, as its capital says
-    less."""
+    """Classify each word's capitalisation; a sentence's first capital says less and has a class of its own."""
     kinds, first = [], True
     for word in words:
         if not word[:1].isupper():

@@ -42,8 +42,7 @@ class WindowSizes:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Blocks ``context`` to ``end`` (exclusive) of a stream; those before ``new`` are context from the previous
-    window."""
+    """Blocks ``context`` to ``end`` (exclusive) of a stream; those before ``new`` come from the previous window."""
 
     context: int
     new: int
@@ -51,8 +50,8 @@ class Window:
 
 
 def kept_tail(lengths: list[int], coming: int, sizes: WindowSizes) -> int:
-    """Return how many of a window's last blocks stay as context for the next, whose first new block is ``coming``
-    long."""
+    """Return how many last blocks of a window stay as context for a next one that starts with ``coming``
+    sub-words."""
     room = min(sizes.tail, sizes.capacity - coming) if sizes.cache else 0
     kept = 0
     for length in reversed(lengths):

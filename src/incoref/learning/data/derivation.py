@@ -123,8 +123,7 @@ _START = len(Action)
 
 @cache
 def _legal_table() -> Bools:
-    """``transitions.LEGAL`` as an array, by previous action, whether the stack is non-empty, and whether the token is
-    the last."""
+    """``transitions.LEGAL`` as an array, by previous action, non-empty stack or not, and last token or not."""
     table = np.zeros((len(Action) + 1, 2, 2, len(Action)), np.bool_)
     for (before, on_stack, on_last), actions in LEGAL.items():
         table[_START if before is None else before, int(on_stack), int(on_last), list(actions)] = True

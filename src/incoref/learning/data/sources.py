@@ -188,8 +188,7 @@ def stretch_of(source: Source, rng: np.random.Generator) -> Sequence[Annotated]:
 
 
 def random_stretch(lengths: Sequence[int], longest: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw a range of sentences with at most ``longest`` tokens (at least one sentence) and a uniformly random
-    start."""
+    """Draw a random range of sentences with at most ``longest`` tokens, but at least one sentence."""
     ends = np.cumsum(lengths)
     if ends[-1] <= longest:
         return 0, len(lengths)

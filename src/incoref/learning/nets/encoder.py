@@ -44,8 +44,7 @@ class EncoderSizes:
 
 
 def relative_bucket(distance: Tensor, buckets: int) -> Tensor:
-    """Return the bucket of each distance, key minus query: half of them per direction, first exact, then
-    logarithmic."""
+    """Return the bucket of each distance (key minus query): half per direction, first exact, then logarithmic."""
     half, exact = buckets // 2, buckets // 4
     size = distance.abs()
     log_share = torch.log(size.clamp(min=1).float() / exact) / math.log(_FURTHEST / exact)
@@ -139,8 +138,7 @@ class _Layer(nn.Module):
         return out
 
     def forward(self, hidden: Tensor, groups: Sequence[_Group]) -> Tensor:
-        """Run on windows concatenated in ``hidden`` (n, width), group after group; attention stays inside each
-        window."""
+        """Run on windows concatenated in ``hidden`` (n, width), by group; attention stays inside each window."""
         # No dropout on attention weights: on a CPU, drawing it costs as much as everything else in the layer.
         projected = self.projections(hidden)
         rounded = projected[0].dtype == torch.bfloat16
@@ -161,8 +159,7 @@ class _Group:
     mask: Tensor  # (windows, 1 or heads, length, length): boolean, or added to the attention scores
 
     def attended(self, *projected: Tensor) -> Tensor:
-        """Attend with the queries, keys and values of the group's rows; gives (heads, windows x length, width of a
-        head)."""
+        """Turn queries, keys and values of the group's rows into (heads, windows x length, width of a head)."""
         query, key, value = (part.unflatten(1, (self.windows, self.length)).transpose(0, 1) for part in projected)
         attended = functional.scaled_dot_product_attention(query, key, value, attn_mask=self.mask)
         return attended.transpose(0, 1).flatten(1, 2)

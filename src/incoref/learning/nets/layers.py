@@ -92,8 +92,7 @@ class SplitLinear(nn.Module):
         self.linear = nn.Linear(sum(parts.values()), out)
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the columns of each part, (out, size of the part); call it once, as it joins the parts'
-        gradients."""
+        """Return each part's columns, (out, size of the part); call it once, as it joins their gradients."""
         columns = torch.split(self.linear.weight, list(self.parts.values()), dim=1)
         return dict(zip(self.parts, columns, strict=True))
 

@@ -134,8 +134,7 @@ class StreamingModel(nn.Module):
         )
 
     def word_vectors(self, reading: Reading) -> Tensor:
-        """Return the vectors of all words, (N, vector): means of sub-word vectors from the windows responsible for
-        them."""
+        """Return the vectors of all words, (N, vector): means of their sub-words', from the windows responsible."""
         here = self.detector.stack_start
         with torch.autocast(here.device.type, torch.bfloat16) if self.bf16 else nullcontext():
             vectors = self.encoder(
@@ -179,8 +178,7 @@ class StreamingModel(nn.Module):
     def scores(
         self, vectors: Tensor, annotation: Annotation, genre: int, clustering: Clustering | None = None
     ) -> Scores:
-        """Return the scores along a gold derivation over words with these vectors, and of its mentions (or of
-        others)."""
+        """Return the scores along a gold derivation, and of its mentions or of another clustering's."""
         derivation, clustering = annotation.derivation, annotation.gold if clustering is None else clustering
         constant = {"genre": genre, "scheme": self.names.schemes.index(annotation.scheme)}
         width = np.where(derivation.width == EMPTY, EMPTY_STACK, np.minimum(derivation.width, WIDEST))

@@ -1,4 +1,4 @@
-"""The attention of an encoder's ONNX graph: to everything before in the window, or to the block alone."""
+"""Attention in an encoder's ONNX graph: to everything earlier in the window, or only within the block."""
 
 from __future__ import annotations
 

@@ -173,8 +173,7 @@ def load_run(
 
 
 def _owned(value: Tensor, moment: str, parameter: Tensor) -> Tensor:
-    """Return a moment on the optimiser's device, in memory of its own: a file's layout must not change any
-    rounding."""
+    """Return a moment on the optimiser's device, in its own memory: a file's layout must change no rounding."""
     on_cpu = moment == "step" and parameter.device.type != "cuda"
     return value.to("cpu" if on_cpu else parameter.device, copy=True)
 

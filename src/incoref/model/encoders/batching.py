@@ -28,8 +28,7 @@ class _Request(Generic[T, R]):
 
 class Batcher(Generic[T, R]):
     def __init__(self, work: Callable[[Sequence[T]], Sequence[R]], calls: int, most: int) -> None:
-        """``work`` answers requests of one kind in order; ``calls`` limits concurrent calls, ``most`` the size of
-        each."""
+        """``work`` answers requests of one kind in order; at most ``calls`` run at once, of at most size ``most``."""
         self._work, self._calls, self._most = work, calls, most
         self._waiting: list[_Request[T, R]] = []
         self._changed = Condition()

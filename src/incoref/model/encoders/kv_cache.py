@@ -81,8 +81,7 @@ class _Cache:
         return int(self.values.shape[2])
 
     def claim(self, used: int, added: int) -> _Cache:
-        """Return where ``added`` places after the first ``used`` can be written: this cache, or a copy of those
-        places."""
+        """Return the cache to write ``added`` places after the first ``used``: this one, or a copy of those."""
         with self._lock:
             if self._claimed == used and used + added <= self.capacity:
                 self._claimed += added

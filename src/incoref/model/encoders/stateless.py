@@ -97,6 +97,5 @@ def _batches(blocks: Sequence[Ints]) -> Iterator[list[int]]:
 
 
 def _line(length: int) -> int:
-    """Return the padded length of a block with its start symbol; few distinct lengths, so that blocks can be
-    batched."""
+    """Return a block's padded length, with the start symbol; few distinct lengths make batching likely."""
     return max(_SHORTEST_LINE, -(-(length + 1) // _LINE_STEP) * _LINE_STEP)

@@ -95,8 +95,7 @@ class EntityStates:
         return next((name for name, other in self._speakers.items() if other == number), None)
 
     def classes(self, mention: MentionFacts, features: Sequence[str] | None = None) -> Ints:
-        """Return the classes of the mention against every entity, (features, entities); by default, of all
-        features."""
+        """Return the mention's classes against every entity, (features, entities); by default, of all features."""
         features = tuple(REGISTRY) if features is None else features
         classes = np.zeros((len(features), len(self)), np.int64)
         for row, name in zip(classes, features, strict=True):
@@ -341,6 +340,5 @@ def _set_of(entities: Sequence[int]) -> frozenset[int]:
 
 @lru_cache(maxsize=1 << 14)
 def _alone(entity: int) -> frozenset[int]:
-    """Return a shared singleton set: most words belong to one entity, and every kept state would hold a set for
-    each."""
+    """Return a shared singleton set: most words belong to one entity, and every kept state would hold its own."""
     return frozenset((entity,))
