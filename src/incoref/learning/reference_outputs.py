@@ -39,8 +39,7 @@ class Difference:
     document: int = 0
     """Number of the document with the largest difference, from 0."""
     single: float | None = None
-    """The largest difference in single precision, over the documents where it leads to the same decisions; for
-    information only."""
+    """The largest difference in single precision, over the documents with the same decisions; informational."""
 
     @property
     def passed(self) -> bool:

@@ -225,7 +225,7 @@ class ClusterScorer:
     def scores(
         self, memory: EntityMemory, span: SpanVector, classes: npt.NDArray[np.int64], constant: Floats
     ) -> Floats:
-        """Return scores of all entities and, last, of a new one, (entities + 1,). ``classes``: (features,
+        """Return scores of all entities and, last, a new one, (entities + 1,); ``classes`` are (features,
         entities)."""
         entities, hidden_size = len(memory), len(self.bias)
         scores = np.empty(entities + 1, np.float32)

@@ -50,8 +50,7 @@ class Window:
 
 
 def kept_tail(lengths: list[int], coming: int, sizes: WindowSizes) -> int:
-    """Return how many last blocks of a window stay as context for a next one that starts with ``coming``
-    sub-words."""
+    """Return how many last blocks stay as context for a next window that starts with ``coming`` sub-words."""
     room = min(sizes.tail, sizes.capacity - coming) if sizes.cache else 0
     kept = 0
     for length in reversed(lengths):

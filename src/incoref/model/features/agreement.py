@@ -23,8 +23,8 @@ class Agreement(IntEnum):
     ENTITY_HAS_PRONOUN = 1  # the mention isn't a pronoun, but the entity has been called he, she, it or they
     MENTION_IS_PRONOUN = 2  # the entity has not been called he, she, it or they
     SAME = 3
-    OTHER = 4  # he and she, it and they, …
-    OTHER_ONLY_PLURAL = 5  # he, she or it, and they, which can refer to one person
+    OTHER = 4  # he vs. she, it vs. they, …
+    OTHER_ONLY_PLURAL = 5  # he, she or it vs. they, which can refer to one person
 
 
 def _agreement(pronoun: int, bits: int) -> Agreement:
