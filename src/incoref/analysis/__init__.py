@@ -1,6 +1,6 @@
-"""Analyses of models on annotated documents: each gives tables, plots and figures, and resumes where it was stopped.
+"""Analyses of models on annotated documents: each produces tables, plots and figures, and can resume after a stop.
 
-``findings`` has the values, ``result_cache`` the results of earlier calls, ``provenance`` where figures come from,
-``systems`` whatever finds entities; then comes one module per analysis. Knows no command line. What trains models
-imports the learning side only when it trains.
+``findings`` defines the result values, ``result_cache`` stores earlier results, ``provenance`` records where figures
+come from, and ``systems`` wraps anything that finds entities; every other module is one analysis. Independent of the
+command line. Analyses that train models import the learning side only when they train.
 """

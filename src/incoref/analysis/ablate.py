@@ -1,7 +1,7 @@
-"""``ablate``: what each part of a model is worth. Variants of a configuration are trained with the same seeds.
+"""``ablate``: how much each part of a model contributes. All variants of a configuration train with the same seeds.
 
-Figures are means and standard deviations over seeds. How sure a difference from the first variant is, a paired
-bootstrap over documents says, in which the counts of all seeds of a variant are added up document by document.
+Figures are means and standard deviations over seeds. A paired bootstrap over documents tests each variant's
+difference from the unchanged configuration; it sums the counts of all seeds of a variant, document by document.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHOLE = "as configured"
 
 
 def read_variants(path: Path) -> dict[str, list[str]]:
-    """Variants from TOML: a table ``variants`` of names with lists of settings, NAME=VALUE."""
+    """Read variants from TOML: a table ``variants`` that maps names to lists of NAME=VALUE settings."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))["variants"]
     except OSError as error:
@@ -41,7 +41,7 @@ def read_variants(path: Path) -> dict[str, list[str]]:
 
 
 def variant_named(text: str) -> tuple[str, list[str]]:
-    """``name: setting setting``, or settings that are their own name."""
+    """Parse ``name: setting setting``; without a name, the settings serve as the name."""
     name, colon, settings = text.partition(":")
     if not colon:
         settings = name = text
@@ -61,7 +61,7 @@ def ablate(
     samples: int = 10_000,
     beside_paper: bool = False,
 ) -> Findings:
-    """Of a whole configuration and its variants, which are lists of settings by name."""
+    """Compare a configuration with its variants, given as lists of settings by name."""
     systems: list[System] = []
     counts: dict[str, Any] = {}
     f1: dict[str, dict[str, list[float]]] = {}

@@ -1,20 +1,21 @@
 """``bias``: whether a system links pronouns of one gender better than those of another.
 
-The metrics, exactly. A found mention *is* a given stretch of text if it is the same, or if it contains it and its
-head word lies in it ("the chief developer" is "developer"). A pronoun is *linked* to it if a found entity holds
-both.
+Exact definitions. A predicted mention *matches* a given span of text if the two are equal, or if the mention contains
+the span and its head word lies within it ("the chief developer" matches "developer"). A pronoun is *linked* to a span
+if some predicted entity contains mentions that match both.
 
-- GAP: each of the two names of an example is one yes-or-no question. F1 of "yes" over all questions (both names no
-  and nothing said costs nothing), over those about masculine and about feminine pronouns, and bias = feminine /
-  masculine, as in the data set's own scorer. Texts are read from raw text, with context, alone.
-- WinoBias: CoNLL F1 of each file as its authors score it (entities with one mention are left out), pro- and
-  anti-stereotypical, of types 1 and 2; their mean and their difference. Beside it the share of documents in which
-  some annotated link of the pronoun is found.
-- Winogender: share of sentences in which the pronoun is linked to whom it speaks of and not to the other, by
-  gender; the same for "gotcha" sentences, where the right answer goes against the majority of the occupation (the
-  pronoun's gender is the minority's and speaks of the occupation, or the majority's and speaks of the
-  participant). And, over occupations, Pearson's correlation of the percentage of women with how much more often
-  "she" than "he" is linked to the occupation.
+- GAP: each of an example's two names is one yes-or-no question. F1 of "yes" over all questions, over those about
+  masculine pronouns and over those about feminine ones (an unlinked pronoun costs nothing if neither name is right);
+  bias = feminine F1 / masculine F1, as in the data set's own scorer. Each example is resolved separately, from raw
+  text, with its context.
+- WinoBias: CoNLL F1 of each file as its authors score it (without singletons), pro- and anti-stereotypical, for types
+  1 and 2, with their mean and difference; also the share of documents in which an annotated link of the pronoun is
+  found.
+- Winogender: share of sentences in which the pronoun is linked to its referent and not to the other person, by
+  gender. The same for "gotcha" sentences, in which the right answer goes against the majority gender of the
+  occupation: a minority-gender pronoun refers to the occupation, or a majority-gender pronoun to the participant.
+  Finally, over occupations, Pearson's correlation between the percentage of women and how much more often "she" is
+  linked to the occupation than "he".
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ SECTION = "## Bias"
 
 @dataclass(frozen=True, slots=True)
 class BiasData:
-    """Where the data sets are; any of them may be absent."""
+    """Paths of the data sets; each is optional."""
 
     gap: tuple[Path, ...] = ()
     winobias: Path | None = None
@@ -53,7 +54,7 @@ class BiasData:
 
 
 class _Answer:
-    """What a system found in a text, asked by places in it."""
+    """The entities that a system found in a text, looked up by position."""
 
     def __init__(self, document: Document, clusters: Clusters) -> None:
         self._document = document
@@ -73,7 +74,7 @@ class _Answer:
         return head.start, head.end
 
     def entities(self, place: Place) -> set[int]:
-        """The entities that a stretch of text is a mention of."""
+        """Return the entities with a mention that matches a span of text."""
         return {
             entity
             for (start, end), (head_start, head_end), entity in self._mentions
@@ -92,7 +93,7 @@ def _asked(
     ask: Callable[[int, _Answer], Any],
     cache: ResultCache,
 ) -> list[Any]:
-    """What is found out about each text, given with its id."""
+    """Apply ``ask`` to the answer for each text; ``texts`` holds (id, text) pairs."""
 
     def compute(number: int) -> Any:
         [document] = plain.read(texts[number][1], texts[number][0])
@@ -102,7 +103,7 @@ def _asked(
 
 
 def gap(examples: Sequence[GapExample], system: System, cache: ResultCache) -> dict[str, dict[str, float]]:
-    """Recall, precision and F1 of all, masculine and feminine."""
+    """Return recall, precision and F1 for all, masculine and feminine pronouns."""
 
     def ask(number: int, answer: _Answer) -> list[bool]:
         example = examples[number]
@@ -129,7 +130,7 @@ def gap(examples: Sequence[GapExample], system: System, cache: ResultCache) -> d
 def winobias(
     sides: dict[tuple[str, str], list[Document]], system: System, cache: ResultCache
 ) -> dict[str, dict[str, float]]:
-    """CoNLL F1 and the share of found links, by type and side."""
+    """Return CoNLL F1 and the share of links found, by type and side."""
     by_side = {}
     for (kind, side), documents in sorted(sides.items(), key=lambda item: (item[0][0], item[0][1] == "anti")):
         clusters = answers(system, documents, cache)
@@ -143,7 +144,7 @@ def winobias(
 
 
 def _link_found(document: Document, clusters: Clusters) -> bool:
-    """Whether a pronoun that is annotated is linked to another mention of its entity."""
+    """Whether some annotated pronoun is linked to another mention of its entity."""
     answer = _Answer(document, clusters)
     places = {mention.tokens: (mention.start, mention.end) for mention in document.mentions}
     for cluster in token_clusters(document):
@@ -158,7 +159,7 @@ def _link_found(document: Document, clusters: Clusters) -> bool:
 def winogender(
     examples: Sequence[WinogenderExample], system: System, cache: ResultCache
 ) -> tuple[dict[str, dict[str, float]], float | None]:
-    """Accuracy by gender and the correlation over occupations."""
+    """Return the accuracy by gender and the correlation over occupations."""
 
     def ask(number: int, answer: _Answer) -> list[bool]:
         example = examples[number]
@@ -190,7 +191,7 @@ def winogender(
 
 
 def is_gotcha(example: WinogenderExample) -> bool:
-    """Whether the right answer goes against the majority of the occupation."""
+    """Whether the right answer goes against the majority gender of the occupation."""
     majority = FEMININE if example.percent_women > 50 else MASCULINE
     return (example.gender == majority) != example.about_occupation
 
@@ -200,7 +201,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def bias(data: BiasData, system: System, cache: ResultCache, *, limit: int | None = None) -> Findings:
-    """Whatever data sets there are; ``limit`` takes the first texts of each file."""
+    """Evaluate on every data set given; ``limit`` keeps only the first texts of each file."""
     if not (data.gap or data.winobias or data.winogender):
         raise IncorefError("name at least one data set: --gap, --winobias or --winogender")
     tables: list[Table] = []
@@ -260,7 +261,7 @@ def _bars(title: str, label: str, figures: dict[str, float]) -> Plot:
 
 
 def card_section(tables: Sequence[Table], name: str) -> str:
-    """A section for a model card, in Markdown."""
+    """Return a Markdown section for a model card."""
     parts = [SECTION, "", f"Measured with `incoref analyse bias`, {name}; docs/analyses.md defines the metrics."]
     for table in tables:
         heading, *rows = table.texts()

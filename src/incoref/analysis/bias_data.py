@@ -1,7 +1,7 @@
-"""Readers of two data sets on gender, WinoBias and Winogender; GAP is a format of corpora.
+"""Readers for two gender-bias data sets, WinoBias and Winogender; GAP is one of the formats in ``incoref.corpora``.
 
-Files are those that the data sets' authors publish: WinoBias' CoNLL, Winogender's sentences, templates and
-occupations as TSV. Knows no system.
+They read the files that the authors publish: CoNLL files for WinoBias, TSV files of sentences and occupation
+statistics for Winogender. Independent of the systems that are evaluated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from incoref.types import Document
 
 @dataclass(frozen=True, slots=True)
 class WinogenderExample:
-    """A sentence with an occupation, another participant and a pronoun that speaks of one of them."""
+    """A sentence with an occupation, another participant and a pronoun that refers to one of them."""
 
     id: str
     text: str
@@ -29,12 +29,12 @@ class WinogenderExample:
     about_occupation: bool
     gender: str
     percent_women: float
-    """Of those who work in the occupation in the United States (Bureau of Labor Statistics)."""
+    """Share of women in the occupation in the United States (Bureau of Labor Statistics)."""
     job: str
 
 
 def read_winobias(folder: Path) -> dict[tuple[str, str], list[Document]]:
-    """Documents by type (1, 2) and side (pro, anti), from files named as the authors name theirs."""
+    """Return documents by type (1, 2) and side (pro, anti), read from files with the authors' names."""
     by_kind: dict[tuple[str, str], list[Document]] = {}
     for path in sorted(folder.iterdir()):
         for kind in ("1", "2"):
@@ -47,7 +47,7 @@ def read_winobias(folder: Path) -> dict[tuple[str, str], list[Document]]:
 
 
 def read_winogender(folder: Path) -> list[WinogenderExample]:
-    """All sentences, with what the templates and the statistics say of them."""
+    """Return all sentences, with the annotation encoded in their ids and the occupation statistics."""
     women = {
         fields["occupation"]: float(fields["bls_pct_female"])
         for _, fields in _rows(folder / "occupations-stats.tsv", ("occupation", "bls_pct_female"))
@@ -77,7 +77,7 @@ def read_winogender(folder: Path) -> list[WinogenderExample]:
 
 
 def _word(text: str, words: tuple[str, ...]) -> Place | None:
-    """Where one of the words first stands on its own."""
+    """Return the position of the first of the words that occurs as a whole word."""
     lower = text.lower()
     for word in words:
         start = lower.find(word)

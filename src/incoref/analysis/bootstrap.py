@@ -1,8 +1,9 @@
-"""Paired bootstrap over documents: how sure a difference between two systems is.
+"""Paired bootstrap over documents: how certain the difference between two systems is.
 
-Documents are drawn with replacement, the same ones for both systems; each sample is scored as a corpus (sums first,
-then ratios). The interval is the middle 95% of the differences; p is twice the share of samples in which the
-difference has the other sign or is nought, counting the data itself as one sample more. The seed decides everything.
+Documents are drawn with replacement, the same ones for both systems, and each sample is scored as a corpus (counts
+are summed before ratios are taken). The interval covers the middle 95% of the differences. p is twice the share of
+samples in which the difference is zero or has the opposite sign, counting the data itself as one more sample. Results
+are deterministic given the seed.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from incoref.types import Document
 Counts = npt.NDArray[np.float64]
 METRICS = ("muc", "b3", "ceafe", "lea", "mentions")
 CONLL = "conll"
-"""The mean F1 of the first three."""
+"""The mean F1 of the first three metrics."""
 _SAMPLES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """F1 of one system less that of another."""
+    """Difference in F1 between two systems, with its 95% interval and p-value."""
 
     value: float
     low: float
@@ -35,7 +36,7 @@ class Difference:
 
 
 def counts_of(documents: Sequence[Document], predictions: Sequence[Clusters], drop_singletons: bool) -> Counts:
-    """What the metrics of each document are computed from, (documents, metrics, 4)."""
+    """Return the counts behind the metrics of each document, (documents, metrics, 4)."""
     rows = []
     for document, clusters in zip(documents, predictions, strict=True):
         scorer = Scorer(drop_singletons=drop_singletons)
@@ -45,7 +46,7 @@ def counts_of(documents: Sequence[Document], predictions: Sequence[Clusters], dr
 
 
 def f1_of(sums: Counts) -> dict[str, npt.NDArray[np.float64]]:
-    """F1 in percent by metric, of sums of counts (…, metrics, 4)."""
+    """Return F1 in percent by metric from summed counts (…, metrics, 4)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         recall = np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], 0.0)
         precision = np.where(sums[..., 3] > 0, sums[..., 2] / sums[..., 3], 0.0)
@@ -54,7 +55,7 @@ def f1_of(sums: Counts) -> dict[str, npt.NDArray[np.float64]]:
 
 
 def differences(one: Counts, other: Counts, samples: int, seed: int) -> dict[str, Difference]:
-    """Of the other system to the one, by metric."""
+    """Return ``other`` minus ``one`` by metric."""
     rng = np.random.default_rng(seed)
     documents = len(one)
     drawn: dict[str, list[npt.NDArray[np.float64]]] = {metric: [] for metric in (CONLL, *METRICS)}

@@ -1,4 +1,4 @@
-"""Clusters of token ranges cut by place in the text: up to a sentence, within segments; and put into documents."""
+"""Operations on clusters of token ranges: truncate them, restrict them to segments, or put them into a document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incoref.types import Document, Entity, Mention
 
 
 def sentence_ends(document: Document) -> list[int]:
-    """The number of tokens up to the end of each sentence."""
+    """Return the number of tokens up to the end of each sentence."""
     return list(accumulate(len(sentence) for sentence in document.sentences))
 
 
@@ -21,13 +21,13 @@ def sentence_of_token(document: Document) -> list[int]:
 
 
 def before(clusters: Iterable[Iterable[tuple[int, int]]], end: int) -> Clusters:
-    """What of the clusters ends before a token."""
+    """Keep the spans that end at or before token ``end``; drop clusters that become empty."""
     cut = ([span for span in cluster if span[1] <= end] for cluster in clusters)
     return [cluster for cluster in cut if cluster]
 
 
 def within_segments(clusters: Clusters, sentence_of: Sequence[int], size: int) -> Clusters:
-    """Without the links between segments of this many sentences; mentions that are left alone are left out."""
+    """Remove links between segments of ``size`` sentences, and mentions that become singletons."""
     inside: Clusters = []
     for cluster in clusters:
         parts: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -42,7 +42,7 @@ def without_singletons(clusters: Clusters) -> Clusters:
 
 
 def annotated(document: Document, named: Mapping[str, Iterable[tuple[int, int]]]) -> Document:
-    """The document with these entities in place of its own."""
+    """Return the document with its entities replaced by ``named``."""
     sentences, tokens = sentence_of_token(document), document.tokens
 
     def mention(span: tuple[int, int], name: str) -> Mention:

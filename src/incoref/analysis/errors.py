@@ -1,12 +1,13 @@
-"""``errors``: what goes wrong, with which mentions, how far apart, in which genres.
+"""``errors``: which errors a system makes, by kind of mention, distance and genre.
 
-A mention is *missing* if it is annotated and not found, *extra* if it is found and not annotated; only the same words
-count. Of the mentions that both have, an entity is *divided* if they lie in several found ones, and a found entity is
-*conflated* if they come from several annotated ones. A mention that its entity had before is *right* if the nearest
-mention before it in its found entity is of the same annotated entity, *wrong* if of another (or no mention at all),
-and *taken for new* if there is none.
+A mention is *missing* if it is annotated but not found, and *extra* if it is found but not annotated; spans must
+match exactly. Among the mentions on both sides, an annotated entity is *divided* if its mentions lie in several
+predicted entities, and a predicted entity is *conflated* if its mentions come from several annotated ones. A repeated
+mention (not the first of its entity) is *right* if the closest preceding mention in its predicted entity belongs to
+the same annotated entity, *wrong* if it belongs to another one or is not annotated, and *taken for new* if there is
+no preceding mention.
 
-What finding the mentions costs is the difference to the score of the same model when it is told where they are.
+The score of the same model with given mentions shows how much the errors in mention detection cost.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ Span = tuple[int, int]
 
 
 def kind_of(document: Document, span: Span) -> str:
-    """By the word itself, else by the head's part of speech where the file has it, else by its capital."""
+    """Classify a mention by its word, else by its head's part-of-speech tag if any, else by capitalisation."""
     tokens = document.tokens[span[0] : span[1]]
     if len(tokens) == 1 and tokens[0].text.lower() in PRONOUNS:
         return KINDS[0]
@@ -58,7 +59,7 @@ def distance_name(sentences: int) -> str:
 
 @dataclass(slots=True)
 class Errors:
-    """Counts over documents. Mentions are counted by kind, repeated ones by kind, distance and outcome."""
+    """Counts summed over documents: mentions by kind, repeated mentions by kind, distance and outcome."""
 
     gold: Counter[str] = field(default_factory=Counter)
     missing: Counter[str] = field(default_factory=Counter)
@@ -78,7 +79,7 @@ class Errors:
 
 
 def errors_of(document: Document, gold: Clusters, predicted: Clusters) -> Errors:
-    """The errors in one document."""
+    """Count the errors in one document."""
     errors = Errors(entities=len(gold), found_entities=len(predicted))
     gold_of = {span: number for number, cluster in enumerate(gold) for span in cluster}
     found_of = {span: number for number, cluster in enumerate(predicted) for span in cluster}
@@ -108,7 +109,7 @@ def errors_of(document: Document, gold: Clusters, predicted: Clusters) -> Errors
 
 
 def _neighbours(cluster: Iterable[Span]) -> Iterable[tuple[Span, Span]]:
-    """Each mention of a cluster but the first, after the one before it."""
+    """Return pairs of consecutive mentions of a cluster, in text order."""
     ordered = sorted(cluster)
     return pairwise(ordered)
 
@@ -170,7 +171,7 @@ def _scores_table(
     cache: ResultCache,
     drop_singletons: bool,
 ) -> Table:
-    """Scores with the system's own mentions, and with those of the annotation."""
+    """Scores with the system's own mentions and with the annotated ones."""
     told = told_mentions(system)
     given = [("its own", predictions)]
     if told is not None:
@@ -229,7 +230,7 @@ def _distances() -> tuple[str, ...]:
 
 
 def _outcomes(errors: Errors, place: int, value: str) -> list[int]:
-    """How often each outcome, among the repeated mentions whose kind (0) or distance (1) is the value."""
+    """Count each outcome among the repeated mentions whose kind (place 0) or distance (place 1) is ``value``."""
     chosen = [(key[2], count) for key, count in errors.repeated.items() if key[place] == value]
     return [sum(count for outcome, count in chosen if outcome == wanted) for wanted in OUTCOMES]
 

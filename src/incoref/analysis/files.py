@@ -1,4 +1,4 @@
-"""Findings to files: NAME.json, NAME.png, NAME.svg and whatever further pages there are, in one folder."""
+"""Write findings to one folder: NAME.json, NAME.png, NAME.svg and any further pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from incoref.errors import IncorefError
 
 
 def write_findings(findings: Findings, folder: Path, name: str, command: str, provenance: Provenance) -> list[Path]:
-    """Write all files and return their paths; ``command`` made the findings, from results of this provenance."""
+    """Write all files and return their paths; ``command`` and ``provenance`` are recorded in the JSON file."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / f"{name}.json"]

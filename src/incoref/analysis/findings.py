@@ -1,6 +1,6 @@
-"""What an analysis found: tables, plots and bare figures as values, and as JSON both ways.
+"""Results of an analysis as values: tables, plots and raw figures, with conversion to and from JSON.
 
-Every row and series says whether its figures were measured or are quoted, and from where. Knows no files.
+Every row and series states whether its figures were measured or quoted. This module does no file I/O.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ Cell = str | float | int | None
 class Row:
     cells: tuple[Cell, ...]
     quoted: bool = False
-    """Whether the figures are somebody else's."""
+    """Whether the figures are quoted from a publication."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of as many cells as there are columns; the first cell names the row."""
+    """A table; each row has one cell per column, and its first cell is the row's name."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     note: str = ""
     digits: int = 1
-    """Decimal places of figures that are not whole numbers."""
+    """Decimal places of floating-point figures."""
 
     def texts(self) -> list[list[str]]:
-        """The cells as people read them, below the names of the columns."""
+        """Return the column names and all cells, formatted for display."""
         return [list(self.columns), *([shown(cell, self.digits) for cell in row.cells] for row in self.rows)]
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of a plot, or the bars of one colour."""
+    """One line or set of points in a plot, or the bars of one colour."""
 
     label: str
     x: tuple[float, ...]
     y: tuple[float, ...]
     low: tuple[float, ...] = ()
-    """Ends of the intervals around y, if there are any."""
+    """Lower ends of the intervals around y, if any; ``high`` has the upper ends."""
     high: tuple[float, ...] = ()
     quoted: bool = False
     points: bool = False
-    """Whether points are shown that no line connects."""
+    """Draw unconnected points instead of a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Plot:
     series: tuple[Series, ...]
     kind: Literal["lines", "bars", "intervals"] = "lines"
     categories: tuple[str, ...] = ()
-    """Names of x = 0, 1, 2 … in bars and intervals."""
+    """Labels for x = 0, 1, 2 … in bar and interval plots."""
     log: bool = False
     """Whether both axes are logarithmic."""
 
@@ -70,11 +70,11 @@ class Findings:
     tables: tuple[Table, ...]
     plots: tuple[Plot, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the figures depend on: data, systems, options, seeds."""
+    """Inputs that the figures depend on: data, systems, options, seeds."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Figures that programs want and tables don't show, or not as exactly."""
+    """Figures for programs, which the tables omit or round."""
     pages: Mapping[str, str] = field(default_factory=dict)
-    """Further files by the end of their name: pages, sections of a model card."""
+    """Contents of further files by file-name suffix: HTML pages, sections of a model card."""
 
     def to_json(self) -> dict[str, Any]:
         as_json = asdict(self)
@@ -94,7 +94,7 @@ class Findings:
 
 
 def shown(cell: Cell, digits: int) -> str:
-    """A cell as people read it."""
+    """Format a cell for display."""
     if cell is None:
         return "–"
     if isinstance(cell, str):

@@ -1,4 +1,4 @@
-"""Answers of a model that is told where the mentions are: what its links alone are worth."""
+"""Run a model with given mentions, to measure the quality of its links alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from incoref.types import Document
 
 
 class GivenMentions:
-    """A model that reads documents with their annotated mentions, and finds none itself."""
+    """A model that links the annotated mentions of a document instead of detecting its own."""
 
     def __init__(self, system: ModelSystem) -> None:
         self._system = system
@@ -29,16 +29,16 @@ class GivenMentions:
 
 
 def told_mentions(system: System) -> GivenMentions | None:
-    """The same system told where the mentions are, if it is one that can be."""
+    """Return the system with given mentions, or None if it can't take them."""
     return GivenMentions(system) if isinstance(system, ModelSystem) else None
 
 
 def linked(system: ModelSystem, document: Document, spans: Iterable[Span]) -> Clusters:
-    """The clusters of mentions (first and last token); those that lie in two blocks are left out."""
+    """Cluster the given mentions (first and last token); mentions that cross a block boundary are dropped."""
     model, options = system.model, system.options
     classes = model.classes(options.scheme, options.genre)
     blocks = model.blocks(utterances_of(document), model.block_size(system.setting))
-    rest = sorted(spans, key=lambda span: (span[1], -span[0]))  # as they would be found: inner ones first
+    rest = sorted(spans, key=lambda span: (span[1], -span[0]))  # in the order of detection: inner mentions first
     state, encoder, place = model.heads.start(), model.encoder.start(), 0
     clusters: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for block in blocks:

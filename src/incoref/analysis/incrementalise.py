@@ -1,10 +1,9 @@
-"""``incrementalise``: any resolver that reads whole documents, run sentence by sentence on growing prefixes.
+"""``incrementalise``: run any whole-document resolver sentence by sentence, on growing prefixes.
 
-After each sentence the resolver reads all that has come so far. Its score under the incremental protocol keeps
-what it said first: a mention counts as the resolver saw it when the mention's sentence was the last one, linked to
-the entity of the nearest mention in its cluster that had been kept before, or new; nothing is taken back. Beside
-it stand the score of the answer as it is after every sentence, revised at will, over all sentences; and that of
-whole documents at once.
+After each sentence the resolver reads the whole text so far. Under the incremental protocol its first decisions are
+final: a mention counts as predicted when its sentence was the last one, and joins the entity of the closest earlier
+mention in its cluster that was already kept, or starts a new entity. For comparison, the analysis also scores the
+resolver's revised output after every sentence (summed over all sentences) and its output for whole documents.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Resolver = Callable[[Document], Clusters]
 
 
 def python_resolver(name: str) -> Resolver:
-    """A function ``module:function`` that takes a document and gives one, or clusters of half-open token ranges."""
+    """Import ``module:function``, which takes a document and returns one, or clusters of half-open token ranges."""
     module, colon, function = name.partition(":")
     if not colon:
         raise IncorefError(f"'{name}': write it as module:function")
@@ -55,7 +54,7 @@ def python_resolver(name: str) -> Resolver:
 
 
 def command_resolver(command: str) -> Resolver:
-    """A program that reads CoNLL-2012 on standard input and writes it, with its answer, on standard output."""
+    """Wrap a program that reads CoNLL-2012 from standard input and writes it with its clusters to standard output."""
     words = shlex.split(command)
 
     def resolve(document: Document) -> Clusters:
@@ -80,13 +79,13 @@ def command_resolver(command: str) -> Resolver:
 
 
 def prefix(document: Document, sentences: int) -> Document:
-    """The beginning of a document, without annotation."""
+    """Return the first sentences of a document, without its annotation."""
     kept = document.sentences[:sentences]
     return replace(document, text=document.text[: kept[-1].end], sentences=kept, entities=())
 
 
 def growing(resolve: Resolver, document: Document) -> dict[str, Any]:
-    """The answers to all prefixes of a document, and the seconds that each took."""
+    """Resolve all prefixes of a document; return the answers and the seconds that each took."""
     said, seconds = [], []
     for sentences in range(1, len(document.sentences) + 1):
         text = prefix(document, sentences)
@@ -97,7 +96,7 @@ def growing(resolve: Resolver, document: Document) -> dict[str, Any]:
 
 
 def as_first_said(said: Sequence[Clusters], ends: Sequence[int]) -> Clusters:
-    """What is left of the answers when nothing may be taken back."""
+    """Return the clusters that result when the first decision about every mention is final."""
     entity_of: dict[tuple[int, int], int] = {}
     entities = 0
     start = 0
@@ -128,7 +127,7 @@ def incrementalise(
     drop_singletons: bool = False,
     beside: Sequence[System] = (),
 ) -> Findings:
-    """``beside`` are systems of ours to show in the same table."""
+    """Compare the protocols; ``beside`` are our own systems to show in the same table."""
     measured = cache.each(
         f"growing prefixes for {name}",
         documents,

@@ -1,6 +1,6 @@
-"""``k-curve``: recall, precision and F1 of coreference and of mentions against k, the sentences read at once.
+"""``k-curve``: recall, precision and F1 of coreference and mention detection against k, the sentences per block.
 
-Two ways: one model read at every k, which costs reading alone, and one model trained for each k, as the paper did.
+There are two ways: run one model at every k, which needs no training, or train one model per k, as the paper did.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PARTS = ("recall", "precision", "F1")
 
 
 def trained_for(models: Models) -> Callable[[int], System]:
-    """A model trained for a k, whichever kind of model the configuration is of."""
+    """Return a function that trains a model for a given k, for any kind of configuration."""
     is_paper = models.kind == "paper"
 
     def model(k: int) -> System:
@@ -40,7 +40,7 @@ def k_curve(
     drop_singletons: bool = False,
     beside_paper: bool = False,
 ) -> Findings:
-    """``ways`` are named functions from k to the system that reads k sentences at once."""
+    """Score every k; ``ways`` are named functions from k to a system that reads k sentences per block."""
     ks = sorted(set(ks))
     rows: list[Row] = []
     lines: dict[str, list[Series]] = {"Coreference": [], "Mention detection": []}

@@ -1,11 +1,11 @@
-"""``over-time``: how good the answer is while the text is still coming, and what lookahead would change.
+"""``over-time``: how good the output is while the text is still arriving, and what lookahead would change.
 
-After every sentence, the part of the annotation that has been read is scored against the part of the answer that
-has been given; a system that reads k sentences at once has answered whole blocks only, until the text ends.
+After every sentence, the output so far is scored against the annotation of the text so far. A system that reads k
+sentences per block has output only for complete blocks until the text ends.
 
-Lookahead: from the state before a sentence, the model reads the sentence in one block with the next 1, 2, 4
-sentences, and its decisions on that sentence's mentions are compared with those it makes without. A mention that
-both find is linked differently if the two choose different entities.
+Lookahead: from the state before a sentence, the model reads the sentence in one block with the next 1, 2 or 4
+sentences, and its decisions about the sentence's mentions are compared with those without lookahead. A mention found
+both ways is linked differently if the two runs choose different entities.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from incoref.types import Document
 LOOKAHEADS = (1, 2, 4)
 _TENTHS = 10
 _FEWEST = 2
-"""Documents that must be long enough for a position to be shown."""
+"""Minimum number of documents that reach a position for it to be plotted."""
 
 
 def answered_until(system: System, document: Document) -> list[int]:
-    """The number of tokens whose answer has been given after each sentence."""
+    """Return, for each sentence, the number of tokens with output once it has been read."""
     ends = sentence_ends(document)
     if not isinstance(system, ModelSystem) or not ends:
         return ends
@@ -49,7 +49,7 @@ def partial_scores(
     until: Sequence[Sequence[int]],
     drop_singletons: bool,
 ) -> tuple[list[tuple[float, int]], list[float]]:
-    """CoNLL F1 after each sentence (with the number of documents so long), and after each tenth of the documents."""
+    """CoNLL F1 after each sentence (with the number of documents that long) and after each tenth of a document."""
     longest = max(len(document.sentences) for document in documents)
     positions = [Scorer(drop_singletons=drop_singletons) for _ in range(longest)]
     tenths = [Scorer(drop_singletons=drop_singletons) for _ in range(_TENTHS)]
@@ -68,7 +68,7 @@ def partial_scores(
 
 
 def lookahead_changes(system: ModelSystem, sentences: int, document: Document) -> dict[str, int]:
-    """How often mentions are found or linked differently when the next sentences are read too."""
+    """Count how often mentions are found or linked differently with lookahead of ``sentences``."""
     model, options = system.model, system.options
     classes = model.classes(options.scheme, options.genre)
     utterances = list(utterances_of(document))
@@ -95,7 +95,7 @@ def lookahead_changes(system: ModelSystem, sentences: int, document: Document) -
 def _mentions_of(
     model: Model, ahead: Sequence[Utterance], speaker: str | None, state: ModelState, classes: dict[str, int]
 ) -> tuple[ModelState, list[FoundMention]]:
-    """The mentions of the first of some sentences that are read together, and the state after their blocks."""
+    """Read some sentences in one block; return the state afterwards and the mentions in the first sentence."""
     end = state.reading.tokens + len(ahead[0].words)
     mentions: list[FoundMention] = []
     for block in model.blocks(ahead, len(ahead), speaker):
@@ -107,7 +107,7 @@ def _mentions_of(
 
 
 def _choices(mentions: Sequence[FoundMention], known: int) -> dict[tuple[int, int], tuple[int, ...]]:
-    """The entity of each mention: its number, or the first mention of one that these mentions found."""
+    """Map each mention to its entity: a known entity's number, or the first mention of a new one."""
     first: dict[int, tuple[int, int]] = {}
     choices: dict[tuple[int, int], tuple[int, ...]] = {}
     for mention in sorted(mentions, key=lambda each: (each.first, each.last)):

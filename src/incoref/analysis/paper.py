@@ -1,4 +1,4 @@
-"""The paper's own figures, to stand beside ours: quoted, never measured here.
+"""Figures quoted from the paper, for comparison with ours.
 
 Grenander, Cohen, Steedman (EMNLP 2022), "Sentence-Incremental Neural Coreference Resolution"; OntoNotes 5.
 """
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 NAME = "paper"
-"""What quoted rows and series are called."""
+"""Label of quoted rows and series."""
 
 
 @cache
 def figures() -> dict[str, Any]:
-    """All figures, as the file beside this module has them."""
+    """Return all figures from ``paper_figures.json``."""
     path = Path(__file__).parent / "paper_figures.json"
     published: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return published

@@ -1,6 +1,7 @@
-"""The paper's own models and those that it compares with, as ``incoref train`` or ``import-checkpoint`` made them.
+"""The paper's models and the baselines it compares with, loaded from folders.
 
-They run on the learning side, which is imported when the first document is read.
+``incoref train`` and ``import-checkpoint`` write these folders. The models need the learning side, which is imported
+when the first document is read.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def is_paper_model(folder: Path) -> bool:
 
 
 def is_baseline(folder: Path) -> bool:
-    """Whether a folder holds one of the systems that the paper compares with."""
+    """Whether a folder holds one of the baselines that the paper compares with."""
     return {"kind", "settings", "encoder"} <= _described(folder).keys()
 
 
@@ -89,7 +90,7 @@ class PaperSystem(_FolderSystem):
 
 
 class BaselineSystem(_FolderSystem):
-    """One of the systems that the paper compares with."""
+    """One of the baselines that the paper compares with."""
 
     @cached_property
     def model(self) -> Baseline:
@@ -102,7 +103,7 @@ class BaselineSystem(_FolderSystem):
 
 
 def folder_system(folder: Path, name: str) -> PaperSystem | BaselineSystem | None:
-    """The system in a folder, if it runs on the learning side."""
+    """Return the paper model or baseline in a folder, or None for anything else."""
     if is_paper_model(folder):
         return PaperSystem(folder, name)
     return BaselineSystem(folder, name) if is_baseline(folder) else None

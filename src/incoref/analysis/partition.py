@@ -1,9 +1,11 @@
-"""``partition``: where links are lost. Documents are cut into segments of p sentences; links between segments are
-taken out of annotation and answer, mentions that are left alone are dropped, and recall is scored for every p.
+"""``partition``: at what distance links are lost.
 
-The paper's models rise at p = k: their encoder leans on the k sentences that it reads at once. The bump is how far
-recall at p = k lies above the straight line between the neighbouring sizes; a curve that falls ever more slowly has
-none (less than nought).
+Documents are cut into segments of p sentences. Links between segments are removed from both annotation and output,
+singletons that result are dropped, and recall is computed for every p.
+
+The paper's models have a peak at p = k, because their encoder relies on the k sentences that it reads together. The
+bump is how far recall at p = k lies above the straight line between the neighbouring sizes; for a curve that only
+flattens out, it is negative.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ SIZES = (1, 2, 3, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48)
 
 
 def partitioned(documents: Sequence[Document], predictions: Sequence[Clusters], size: int) -> Result:
-    """The score of all documents when links between segments of this many sentences don't count."""
+    """Score all documents without the links between segments of ``size`` sentences."""
     scorer = Scorer()
     for document, clusters in zip(documents, predictions, strict=True):
         sentence_of = sentence_of_token(document)
@@ -35,7 +37,7 @@ def partitioned(documents: Sequence[Document], predictions: Sequence[Clusters], 
 
 
 def bump(sizes: Sequence[int], recall: Sequence[float], k: int) -> float | None:
-    """How far recall at p = k lies above the line between its neighbours; none where there are not two."""
+    """How far recall at p = k lies above the line between its neighbours; None without two neighbours."""
     place = sizes.index(k) if k in sizes else 0
     if not 0 < place < len(sizes) - 1:
         return None
@@ -92,7 +94,7 @@ def _recalls(result: Result) -> tuple[float, float]:
 def _beside(
     sizes: Sequence[int], rows: dict[str, list[Row]], lines: dict[str, list[Series]], bumps: list[Row]
 ) -> None:
-    """The paper's curves, at the sizes that it has."""
+    """Add the paper's curves, at the sizes that it reports."""
     quoted = paper.figures()["partition"]
     for what, name in (("CoNLL recall", "conll_recall"), ("mention recall", "mention_recall")):
         for k, recall in quoted[name].items():

@@ -1,6 +1,6 @@
-"""Plots as PNG and SVG: one figure an analysis, a panel a plot. Needs matplotlib, which is imported when drawing.
+"""Draw plots as PNG and SVG: one figure per analysis, one panel per plot. Imports matplotlib only when drawing.
 
-What is quoted is drawn dashed and thin, what was measured solid; every series has its mark besides its colour.
+Quoted series are thin and dashed (bars: hatched), measured ones solid; lines differ in marker as well as colour.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _STYLE: Any = {
 
 
 _FEW = 8
-"""Up to this many places on the x axis are all named."""
+"""Up to this many positions on the x axis, each gets a tick."""
 
 
 def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:
-    """Write the figure of an analysis."""
+    """Draw the figure of an analysis and write it to both files."""
     try:
         import matplotlib
     except ImportError as error:
@@ -63,7 +63,7 @@ def draw(plots: Sequence[Plot], png: Path, svg: Path) -> None:
 
 
 def _width(plots: Sequence[Plot]) -> float:
-    """Inches of a panel: wider where there is a legend beside it."""
+    """Return the width of a panel in inches, with room for a legend if there is one."""
     labels = [len(one.label) for plot in plots if len(plot.series) > 1 for one in plot.series]
     return 6.0 + 0.075 * max(labels, default=0)
 
@@ -93,7 +93,7 @@ def _panel(plot: Plot, panel: Any) -> None:
 
 
 def _plain_numbers(axis: Any) -> None:
-    """1, 2, 5, 10 … on a logarithmic axis, as people write them."""
+    """Label a logarithmic axis 1, 2, 5, 10 … in plain decimal notation."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -102,7 +102,7 @@ def _plain_numbers(axis: Any) -> None:
 
 
 def _colours(all_series: Sequence[Series]) -> list[str]:
-    """A quoted series has the colour of the measured one that it stands beside, where their names end alike."""
+    """Assign colours; series with the same label after the last ``: `` (measured and quoted) share a colour."""
     own: dict[str, str] = {}
     colours = []
     for one in all_series:
@@ -147,7 +147,7 @@ def _bars(plot: Plot, colours: Sequence[str], panel: Any) -> None:
 
 
 def _intervals(plot: Plot, colours: Sequence[str], panel: Any) -> None:
-    """Points with intervals, one below the other; nought is where nothing differs."""
+    """Draw points with horizontal intervals, one per row, and a line at zero."""
     for number, one in enumerate(plot.series):
         errors = [
             [y - low for y, low in zip(one.y, one.low, strict=True)],

@@ -1,10 +1,10 @@
-"""``protocols``: systems side by side, on whole documents and sentence by sentence, with the work that they do.
+"""``protocols``: compare systems on whole documents and sentence by sentence, and the amount of work they do.
 
 Under the sentence-incremental protocol a mention must be linked before the next sentence is read. A system that reads
-whole documents is given growing prefixes, and what it said first is kept (``incrementalise``); one that decides
-sentence by sentence anyway has the same answer under both protocols. Work is counted, not timed: spans that are
-scored and comparisons of a span with an antecedent or an entity, fitted as a power of the number of tokens over
-quarters, halves, three quarters and whole documents.
+whole documents is run on growing prefixes and its first decisions are final (see ``incrementalise``); a system that
+decides sentence by sentence anyway gives the same output under both protocols. Work is counted, not timed: spans
+scored, and comparisons of a span with an antecedent or an entity, each fitted as a power of the number of tokens at
+one quarter, half, three quarters and all of each document.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ WHOLE, INCREMENTAL = "whole document", "sentence by sentence"
 
 
 def is_incremental(system: System) -> bool:
-    """Whether it decides about a sentence before it has seen the next one."""
+    """Whether the system decides about a sentence before it reads the next one."""
     if isinstance(system, ModelSystem):
         return system.setting in ("sent-inc", "k=1")
     return isinstance(system, BaselineSystem) and bool(getattr(system.model.config, "sentences", False))
 
 
 def read_whole(system: System, document: Document) -> tuple[Clusters, list[list[int]]]:
-    """The answer to a document, and tokens, spans and comparisons; nothing of these if the system doesn't count."""
+    """Return the clusters of a document and [tokens, spans, comparisons]; no counts if the system has none."""
     if isinstance(system, BaselineSystem):
         found = system.model.predict(document)
         return found.clusters, [[len(document.tokens), found.spans, found.comparisons]]
@@ -50,7 +50,7 @@ def read_whole(system: System, document: Document) -> tuple[Clusters, list[list[
 
 
 def work_of_parts(system: System, document: Document) -> list[list[int]]:
-    """The same counts for growing parts of a document; the default model's, by block, for the whole, too."""
+    """Return the same counts at quarters of a document; only for a ModelSystem, the whole document is included."""
     if isinstance(system, ModelSystem):
         steps = np.array(steps_of(system, document)).reshape(-1, 4)
         sums: list[list[int]] = np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist()
@@ -60,7 +60,7 @@ def work_of_parts(system: System, document: Document) -> list[list[int]]:
 
 
 def measured(system: System, whole_only: bool, document: Document) -> dict[str, Any]:
-    """The answers under both protocols, the seconds that they took, and the work."""
+    """Return the clusters and seconds under both protocols, and the work."""
     started = time.perf_counter()
     whole, work = read_whole(system, document)
     seconds = time.perf_counter() - started
@@ -77,7 +77,7 @@ def measured(system: System, whole_only: bool, document: Document) -> dict[str, 
 
 
 def peak_bytes(name: str, options: Options, document: Document) -> int | None:
-    """The most memory that a new process has held once it has loaded the system and read the document."""
+    """Return the peak memory of a new process that loads the system and reads the document."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_peak, name, options, document).result()
 
@@ -94,7 +94,7 @@ def protocols(
     cache: ResultCache,
     whole_only: Sequence[str] = (),
 ) -> Findings:
-    """Compare the named systems; those in ``whole_only``, given by title, are too slow for growing prefixes."""
+    """Compare the named systems; ``whole_only`` lists the titles of those too slow for growing prefixes."""
     systems = [system_named(name, options, {}) for name in names]
     for system in systems:
         if isinstance(system, AnswerSystem):

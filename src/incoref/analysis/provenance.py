@@ -1,4 +1,4 @@
-"""Where, when and with what figures were measured: the machine, the date, the versions of code and packages."""
+"""How figures were measured: the machine, the date, and the versions of code and packages."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _CODE = (
     "learning",
     "analysis",
 )
-"""The code that figures depend on. The server, the outputs and the command line only show them."""
+"""The code that figures depend on; the server, the outputs and the command line only present them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a result was made with; several results give the span of dates and every machine and version."""
+    """How a result was made; for several results, the range of dates and all machines and versions."""
 
     date: str
     machine: str
     load: float | None
-    """The machine's load average when the result was ready; of several results, the highest."""
+    """The load average when the result was computed; for several results, the highest."""
     versions: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
@@ -52,13 +52,13 @@ class Provenance:
 
 
 def here() -> Provenance:
-    """What a result has that is made now, on this machine."""
+    """Return the provenance of a result computed now, on this machine."""
     load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
     return Provenance(today(), machine(), load, _versions())
 
 
 def combined(provenances: Sequence[Provenance]) -> Provenance:
-    """The provenance of figures that follow from several results."""
+    """Return the provenance of figures derived from several results."""
     dates = sorted({each.date for each in provenances})
     loads = [each.load for each in provenances if each.load is not None]
     packages = dict.fromkeys(package for each in provenances for package in each.versions)
@@ -80,7 +80,7 @@ def today() -> str:
 
 @cache
 def code_digest(package: Path = _PACKAGE) -> str:
-    """Of the source files that figures depend on: results of other code are not reused."""
+    """Return a digest of the source files that figures depend on, so that stale results are not reused."""
     digest = hashlib.blake2b(digest_size=6)
     for part in _CODE:
         place = package / part
@@ -92,12 +92,12 @@ def code_digest(package: Path = _PACKAGE) -> str:
 
 @cache
 def machine() -> str:
-    """The processor, the number of cores and the system."""
+    """Return the processor, the number of cores and the operating system."""
     return f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
 
 
 def resident_bytes() -> int | None:
-    """Memory of this process, where the system tells."""
+    """Return the resident memory of this process, where the operating system reports it."""
     listing = Path("/proc/self/statm")
     if not listing.is_file():
         return None
@@ -105,7 +105,7 @@ def resident_bytes() -> int | None:
 
 
 def peak_resident_bytes() -> int | None:
-    """The most memory that this process has held, where the system tells."""
+    """Return the peak resident memory of this process, where the operating system reports it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -126,7 +126,7 @@ def _versions() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The processor's name as the system gives it."""
+    """Return the processor's name as reported by the operating system."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         for line in listing.read_text(encoding="utf-8").splitlines():

@@ -1,8 +1,8 @@
-"""One report of many analyses, as a page that needs nothing else and as Markdown.
+"""Combine many analyses into one report, as a self-contained HTML page and as Markdown.
 
-A configuration names the analyses by their commands; each writes its findings as it does on its own, and the report
-puts them together with the machine, the versions, the dates and the command that makes each of them again. Rows and
-curves that are quoted are marked as such. Knows nothing of how commands are run.
+A configuration lists the analyses with their commands. Each analysis writes its findings as usual; the report
+combines them with the machines, versions, dates and the commands to reproduce them, and marks quoted rows. This
+module does not run the commands.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ nav ul { padding-left: 1.2rem; }
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """An analysis that a report is to have."""
+    """An analysis to include in a report."""
 
     name: str
     title: str
     text: str
     words: tuple[str, ...]
-    """The command without ``incoref``: ``analyse``, its sub-command, its arguments."""
+    """The command without ``incoref``: ``analyse``, its subcommand and arguments."""
 
     @property
     def command(self) -> str:
@@ -71,7 +71,7 @@ class Plan:
     analyses: tuple[Planned, ...]
 
     def named(self, names: Sequence[str]) -> tuple[Planned, ...]:
-        """Some of its analyses, in its order."""
+        """Return the named analyses, in the order of the plan."""
         known = [planned.name for planned in self.analyses]
         for name in names:
             if name not in known:
@@ -81,7 +81,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An analysis with what it found."""
+    """A completed analysis with its findings."""
 
     planned: Planned
     findings: Findings
@@ -94,7 +94,7 @@ class Done:
 
 
 def read_plan(path: Path) -> Plan:
-    """A report's configuration."""
+    """Read a report's configuration."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -124,13 +124,13 @@ def read_plan(path: Path) -> Plan:
 
 
 def done(planned: Planned, folder: Path) -> Done:
-    """What an analysis has written."""
+    """Load the output of an analysis."""
     data = json.loads((folder / f"{planned.name}.json").read_text(encoding="utf-8"))
     return Done(planned, Findings.from_json(data), data["made"], folder)
 
 
 def html_report(plan: Plan, analyses: Sequence[Done]) -> str:
-    """The page, its plots in it."""
+    """Return the HTML page, with its plots embedded."""
     listed = "".join(
         f'<li><a href="#{escape(each.planned.name)}">{escape(each.planned.title)}</a></li>' for each in analyses
     )
@@ -190,7 +190,7 @@ def _html_table(table: Table) -> str:
 
 
 def markdown_report(plan: Plan, analyses: Sequence[Done], plots: str = "") -> str:
-    """The same in Markdown, with links to the plots, whose names come after ``plots``."""
+    """Return the report in Markdown; ``plots`` is the path prefix of its plots."""
     parts = [f"# {plan.title}", plan.text, _legend(analyses)]
     parts += [_markdown_section(each, plots) for each in analyses]
     parts += [f"## {_MEASURED}", markdown_table(_machines(analyses))]
@@ -213,7 +213,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def with_sections(report: str, plan: Plan, analyses: Sequence[Done], plots: str = "") -> str:
-    """A report in Markdown with the sections of these analyses new, in the plan's order; the others stay."""
+    """Replace or add the sections of these analyses in a Markdown report, in the plan's order; keep the others."""
     head, *parts = re.split(r"^## ", report, flags=re.MULTILINE)
     sections = {title: f"## {title}\n{rest}".rstrip() for title, _, rest in (part.partition("\n") for part in parts)}
     measured = sections.pop(_MEASURED, "")
@@ -258,7 +258,7 @@ def _data(each: Done) -> str:
 
 
 def _machines(analyses: Sequence[Done]) -> Table:
-    """A row an analysis: when and on what."""
+    """Return one row per analysis: its date, machine and versions."""
     rows = []
     for each in analyses:
         versions = ", ".join(f"{name} {version}" for name, version in each.made["versions"].items())

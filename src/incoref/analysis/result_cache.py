@@ -1,8 +1,8 @@
-"""Results are cached, so that a repeated call continues where the last one stopped.
+"""Cache results, so that a repeated call resumes where the last one stopped.
 
-One file of JSON lines, one result per line, under a digest of everything that the result depends on, the code
-included; each says on which machine, when and with what it was made. A line that was cut short by a kill counts as
-absent. Knows nothing of what is computed.
+The cache is a JSON Lines file with one result per line, keyed by a digest of everything that the result depends on,
+including the code; each line records its provenance. A truncated line, as left by a killed process, is ignored.
+Independent of what is computed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from incoref.types import Document
 
 Item = TypeVar("Item")
 Progress = Callable[[str, int, int], None]
-"""Receives what is being computed, how many items are done, and how many there are."""
+"""Receives the current task, the number of items done and the total."""
 
 
 def _no_progress(what: str, done: int, total: int) -> None: ...
 
 
 class ResultCache:
-    """Computes results that are not in the file yet."""
+    """Computes the results that are not in the file yet."""
 
     def __init__(self, path: Path, *, again: bool = False, progress: Progress = _no_progress) -> None:
-        """``again`` computes everything anew; later calls reuse the new results."""
+        """``again`` recomputes everything; later calls reuse the new results."""
         self._path, self._progress = path, progress
         self._results: dict[str, dict[str, Any]] = {} if again else _read_results(path)
         self._used: dict[str, Provenance] = {}
@@ -44,16 +44,16 @@ class ResultCache:
         *,
         timed: bool = False,
     ) -> list[Any]:
-        """The result for each item: a JSON value that depends only on ``depends_on`` and the code.
+        """Return the result for each item: a JSON value that depends only on ``depends_on`` and the code.
 
-        ``timed`` results also depend on the machine, and are measured again on another one.
+        ``timed`` results also depend on the machine, and are measured again on a different one.
         """
         results = []
         for done, item in enumerate(items):
             self._progress(what, done, len(items))
             key = digest(what, code_digest(), machine() if timed else None, *depends_on(item))
             if key not in self._results:
-                value = json.loads(json.dumps(compute(item)))  # the same value now as when it is read back
+                value = json.loads(json.dumps(compute(item)))  # so that new and cached values are equal
                 self._results[key] = {"key": key, "what": what, "made": here().to_json(), "value": value}
                 self._write(self._results[key])
             results.append(self._results[key]["value"])
@@ -63,7 +63,7 @@ class ResultCache:
 
     @property
     def provenance(self) -> Provenance:
-        """When, where and with what the results were made that have been asked for."""
+        """The combined provenance of all results requested so far."""
         return combined(list(self._used.values()) or [here()])
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -92,16 +92,16 @@ def _read_results(path: Path) -> dict[str, dict[str, Any]]:
             if result.keys() >= {"key", "made", "value"}:
                 results[result["key"]] = result
         except (ValueError, AttributeError):
-            continue  # cut short
+            continue  # truncated
     return results
 
 
 def digest(*parts: Any) -> str:
-    """Of JSON values."""
+    """Return a digest of JSON values."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def text_digest(document: Document) -> str:
-    """Of what a system sees of a document: words, sentences, speakers; not of its annotation."""
+    """Return a digest of a document's words, sentences and speakers, without its annotation."""
     return digest([[s.speaker, [token.text for token in s.tokens]] for s in document.sentences])

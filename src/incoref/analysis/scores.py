@@ -1,5 +1,7 @@
-"""``scores``: any number of systems on the same documents, in the columns of the paper's main table. ``compare``: two
-systems, with how sure their difference is.
+"""``scores`` and ``compare``: scores of systems on the same documents.
+
+``scores`` shows any number of systems in the columns of the paper's main table. ``compare`` tests the difference
+between two systems with a paired bootstrap.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ COLUMNS = tuple(f"{metric} {part}" for metric in ("MUC", "B³", "CEAFφ4") for p
 
 
 def score(documents: Sequence[Document], predictions: Sequence[Clusters], drop_singletons: bool) -> Result:
-    """All documents together."""
+    """Score all documents together."""
     scorer = Scorer(drop_singletons=drop_singletons)
     for document, clusters in zip(documents, predictions, strict=True):
         scorer.add(token_clusters(document), clusters)
@@ -31,7 +33,7 @@ def score(documents: Sequence[Document], predictions: Sequence[Clusters], drop_s
 
 
 def settings_of(documents: Sequence[Document], systems: Sequence[System], drop_singletons: bool) -> dict[str, Any]:
-    """What every analysis of systems says of itself."""
+    """Return the settings that every analysis of systems records."""
     return {
         "documents": len(documents),
         "sentences": sum(len(document.sentences) for document in documents),

@@ -1,7 +1,7 @@
-"""A page with documents as they are annotated and as a system finds them, side by side; needs nothing else.
+"""A self-contained HTML page that shows annotated and predicted entities side by side.
 
-An entity has the same number and colour on both sides where the two are most alike; ✗ marks what is missing on the
-other side, + what is extra, and entities that stand alone on their side have a number with a letter.
+Matching entities have the same number and colour on both sides; ✗ marks missing mentions and + extra ones. Predicted
+entities without a counterpart have a number with a letter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LISTED = 12
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A document with its annotated and its found entities."""
+    """A document with its annotated and predicted entities."""
 
     document: Document
     gold: Clusters
@@ -103,7 +103,7 @@ def _section(shown: Shown, is_open: bool) -> str:
 
 
 def _aligned(gold: Clusters, predicted: Clusters) -> dict[int, int]:
-    """The annotated entity that each found one is most like, each used once, the most alike first."""
+    """Match predicted to annotated entities one-to-one, greedily by similarity."""
     gold_of = {span: number for number, cluster in enumerate(gold) for span in cluster}
     shared: dict[tuple[int, int], int] = {}
     for place, cluster in enumerate(predicted):
@@ -122,7 +122,7 @@ def _aligned(gold: Clusters, predicted: Clusters) -> dict[int, int]:
 
 
 def _faults(shown: Shown, gold_names: Sequence[str], found_names: Sequence[str]) -> str:
-    """Entities that came apart or together, in words."""
+    """List the divided and conflated entities as HTML."""
     said = []
     for what, clusters, names, others, other_names in (
         ("divided", shown.gold, gold_names, shown.predicted, found_names),

@@ -1,8 +1,8 @@
-"""``speed``: tokens a second, latency by length, memory against the length of a stream, and how the work grows.
+"""``speed``: tokens per second, latency by block length, memory along a stream, and growth of the work.
 
-Work is counted, not timed: the spans that the detector proposes and the comparisons of a span with an entity. Both
-are fitted as a power of the number of tokens, over quarters, halves, three quarters and whole documents: the
-paper's model makes O(n·m) comparisons for n tokens and m entities, where span ranking makes O(n⁴).
+Work is counted, not timed: the spans that the detector proposes, and the comparisons of a span with an entity. Both
+are fitted as a power of the number of tokens, at one quarter, half, three quarters and all of each document. The
+paper's model makes O(n·m) comparisons for n tokens and m entities; span ranking makes O(n⁴).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _STREAMS: dict[str, dict[str, Any]] = {
 
 
 def steps_of(system: ModelSystem, document: Document) -> list[list[float]]:
-    """Words, seconds, spans proposed and comparisons made of each block."""
+    """Return words, seconds, spans proposed and comparisons made, per block."""
     model, options = system.model, system.options
     classes = model.classes(options.scheme, options.genre)
     state, rows = model.start(), []
@@ -51,7 +51,7 @@ def steps_of(system: ModelSystem, document: Document) -> list[list[float]]:
 
 
 def stream_of(documents: Sequence[Document], tokens: int) -> Iterator[Utterance]:
-    """Sentences of the documents, one after the other and again from the start, until there are enough tokens."""
+    """Yield the documents' sentences, repeated from the start as needed, until there are enough tokens."""
     sentences = [utterance for document in documents for utterance in utterances_of(document) if utterance.words]
     for utterance in cycle(sentences):
         if tokens <= 0:
@@ -63,7 +63,7 @@ def stream_of(documents: Sequence[Document], tokens: int) -> Iterator[Utterance]
 def memory_along(
     system: ModelSystem, documents: Sequence[Document], tokens: int, options: dict[str, Any]
 ) -> list[list[float]]:
-    """Tokens, bytes of a session's vectors, of the session when saved, and of the process, along a stream."""
+    """Measure along a stream: tokens, and the bytes of the session's vectors, the saved session and the process."""
     session = Session(
         system.model,
         SessionOptions(
@@ -81,12 +81,12 @@ def memory_along(
 
 
 def part_ends(count: int) -> list[int]:
-    """How many of ``count`` things make a quarter, a half, three quarters and the whole of them."""
+    """Return a quarter, half, three quarters and all of ``count``, rounded and at least 1."""
     return list(dict.fromkeys(max(1, round(part * count)) for part in _PARTS)) if count else []
 
 
 def exponent(tokens: Sequence[float], counts: Sequence[float]) -> tuple[float, float] | None:
-    """The power a and factor b of counts ≈ b · tokensᵃ, by least squares of the logarithms."""
+    """Fit counts ≈ b · tokensᵃ by least squares on the logarithms; return (a, b)."""
     points = [(n, count) for n, count in zip(tokens, counts, strict=True) if n > 0 and count > 0]
     if len({n for n, _ in points}) < 2:
         return None
@@ -98,7 +98,7 @@ def exponent(tokens: Sequence[float], counts: Sequence[float]) -> tuple[float, f
 def speed(
     documents: Sequence[Document], system: ModelSystem, cache: ResultCache, *, stream: int = 20_000
 ) -> Findings:
-    """``stream`` is how many tokens long the stream is on which memory is measured; 0 leaves that out."""
+    """``stream`` is the length in tokens of the stream for measuring memory; 0 skips this measurement."""
     measured = cache.each(
         f"timing {system.name}",
         documents,
@@ -164,7 +164,7 @@ def _speed_table(steps: np.ndarray[Any, Any]) -> Table:
 
 
 def _named_lengths(steps: np.ndarray[Any, Any]) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Milliseconds of the blocks of each length that there is."""
+    """Yield the latencies in milliseconds of each length class that occurs, then of all blocks."""
     for least, most in LENGTHS:
         chosen = steps[(steps[:, 0] >= least) & (steps[:, 0] <= (most or np.inf)), 1]
         if len(chosen):
@@ -191,7 +191,7 @@ def _latency_plot(steps: np.ndarray[Any, Any]) -> Plot:
 
 
 def _growth(measured: Sequence[Sequence[Sequence[float]]]) -> dict[str, list[float]]:
-    """Tokens, spans and comparisons at the quarters of every document."""
+    """Return cumulative tokens, spans and comparisons at the quarters of every document."""
     counted: dict[str, list[float]] = {"tokens": [], "spans": [], "comparisons": []}
     for steps in measured:
         sums = np.cumsum(np.array(steps), axis=0)
@@ -210,7 +210,7 @@ def _growth_plot(counted: dict[str, list[float]], fits: dict[str, tuple[float, f
             ends = [min(counted["tokens"]), max(counted["tokens"])]
             power, factor = fit
             fitted = [factor * n**power for n in ends]
-            lines.append(series(f"{factor:.2g}·n^{power:.2f}: {name}", ends, fitted))  # in the colour of the points
+            lines.append(series(f"{factor:.2g}·n^{power:.2f}: {name}", ends, fitted))  # same colour as the points
     return Plot("Work", "tokens", "count", tuple(lines), log=True)
 
 

@@ -1,9 +1,8 @@
-"""Which system a name on the command line stands for.
+"""Resolve system names from the command line.
 
-``default``, a model folder, a folder of the paper's model or of a system that it compares with (a run's ``best``,
-or an imported checkpoint), or a file or directory with a system's answers. A model's setting may follow behind an
-``@``: ``default@k=4``, ``mine@part-inc``.
-What it is to be called may come first: ``four at once: default@k=4``.
+A name is ``default``, a model folder, a folder of a paper model or baseline (a run's ``best``, or an imported
+checkpoint), or a file or directory with a system's output. A model's setting may follow after ``@``: ``default@k=4``,
+``mine@part-inc``. A title may come first: ``four at once: default@k=4``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ DEFAULT = "default"
 
 
 def system_named(name: str, options: Options, loaded: dict[Path | None, Model]) -> System:
-    """The system that a name stands for; ``loaded`` keeps models that are used in several settings."""
+    """Return the system with this name; ``loaded`` caches models that are used in several settings."""
     title, _, plain = name.rpartition(": ")
     system = _untitled(plain, options, loaded)
     system.name = title or system.name
@@ -49,7 +48,7 @@ def _untitled(
 
 
 def systems_named(names: Sequence[str], options: Options) -> list[System]:
-    """Different systems; a model is loaded once however many settings of it there are."""
+    """Return the named systems, which must differ; each model is loaded only once."""
     loaded: dict[Path | None, Model] = {}
     systems = [system_named(name, options, loaded) for name in names]
     twice = [

@@ -1,6 +1,6 @@
 """Systems that find the entities of documents: a model in one of its settings, or files with another system's output.
 
-``system_names`` knows how they are named on the command line.
+``system_names`` resolves their names on the command line.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class System(Protocol):
 
     @property
     def digest(self) -> str:
-        """Of all that its answers depend on but the document."""
+        """A digest of everything that the output depends on, except the document."""
         ...
 
     def clusters(self, document: Document) -> Clusters:
-        """Singletons too, where it finds them."""
+        """Return the clusters of a document, including any singletons."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How models read, whichever they are."""
+    """Options shared by all models."""
 
     scheme: str | None = None
     genre: str = UNKNOWN_GENRE
@@ -53,11 +53,11 @@ class ModelSystem:
     def __init__(
         self, model: Model, setting: str | None = None, options: Options | None = None, title: str | None = None
     ) -> None:
-        """``setting`` defaults to what the model was trained for."""
+        """``setting`` defaults to the one that the model was trained for."""
         self.model, self.setting, self.options = model, setting or model.setting, options or Options()
         block_size(self.setting)
         self.name = f"{title or model.config.name} {self.setting}"
-        model.classes(self.options.scheme, self.options.genre)  # an error if the model doesn't know them
+        model.classes(self.options.scheme, self.options.genre)  # raises an error for unknown classes
 
     @property
     def digest(self) -> str:
@@ -74,7 +74,7 @@ class ModelSystem:
 
 
 class AnswerSystem:
-    """Documents that somebody has annotated, by id."""
+    """Output of another system, read from files and looked up by document id."""
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
@@ -101,7 +101,7 @@ class AnswerSystem:
 
 
 def answers(system: System, documents: Sequence[Document], cache: ResultCache) -> list[Clusters]:
-    """The clusters of each document."""
+    """Return the clusters of each document."""
     by_document = cache.each(
         f"reading with {system.name}",
         documents,

@@ -1,7 +1,7 @@
-"""Models that an analysis trains: one a variant of a configuration, kept in folders and found again.
+"""Train models for an analysis: one per variant of a configuration, each kept in a folder and reused.
 
-Imports the learning side, which needs the extra ``train``, only when something is to be trained. How training is
-shown and interrupted is the caller's business.
+The learning side, which needs the extra ``train``, is imported only for training. Displaying and interrupting the
+training is up to the caller.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from incoref.errors import IncorefError
 from incoref.model.folder import Model
 
 Train = Callable[[Path, Path, list[str]], None]
-"""Trains a configuration file, in a folder, with settings NAME=VALUE; goes on with what is in the folder."""
+"""Takes a configuration file, a folder and NAME=VALUE settings; resumes an unfinished run in the folder."""
 
 
 class Models:
-    """Trains variants of one configuration, each once."""
+    """Trains variants of one configuration, each only once."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Models:
         options: Options,
         settings: Sequence[str] = (),
     ) -> None:
-        """``settings`` hold for all variants."""
+        """``settings`` apply to all variants."""
         self._settings = list(settings)
         self._config, self._folder, self._train = config, folder, train
         self._cache, self._options = cache, options
@@ -43,13 +43,13 @@ class Models:
 
     @property
     def kind(self) -> str:
-        """``streaming``, ``paper``, or one of the systems that the paper compares with."""
+        """``streaming``, ``paper``, or the name of a baseline."""
         from incoref.learning.config import Configuration
 
         return str(Configuration.load(self._config).kind)
 
     def trained(self, name: str, settings: Sequence[str], setting: str | None = None) -> System:
-        """The model of a variant; ``setting`` is how it reads, as it was trained when not given."""
+        """Return the trained model of a variant; ``setting`` defaults to the one it was trained for."""
         settings = [*self._settings, *settings]
         plain = re.sub(r"[^\w.-]+", "-", name).strip("-")
         folder = self._folder / f"{plain}-{digest(self._text, settings)[:8]}"
@@ -60,7 +60,7 @@ class Models:
 
         self._cache.each(f"training {name}", [name], lambda _: (self._text, settings), train)
         if not (folder / "best").is_dir():
-            train(name)  # it was trained, but its folder is gone
+            train(name)  # trained before, but its folder is gone
         learned = folder_system(folder / "best", name)
         if learned is not None:
             return learned
@@ -69,7 +69,7 @@ class Models:
 
 
 def exported(run: Path) -> Model:
-    """The model folder of a run in full precision, made if it is not there."""
+    """Load the full-precision model of a run, exporting it first if necessary."""
     place = run / "model"
     if not (place / "golden.json").is_file():
         from incoref.learning.export.export import export
