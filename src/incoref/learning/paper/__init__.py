@@ -1,1 +1,1 @@
-"""The paper's model: XLNet with recurrence; detector and clusterer as the text or the authors' program has them."""
+"""The paper's model: recurrent XLNet, with detector and clusterer as in the paper's text or the authors' program."""

@@ -1,4 +1,4 @@
-"""The names that the authors' checkpoints use for the weights of the paper's model, and ours for the same."""
+"""Map between our names and the authors' names for the weights of the paper's model."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MODULES = {
     "clusterer.output": "memory_query_ffnn.3",
 }
 _STARTS = {"detector.stack_start": "left_boundary_stack", "detector.action_start": "action_hist_stack"}
-"""Our row 0 is their h0, row 1 their c0."""
+"""In our tensors, row 0 is their h0 and row 1 their c0."""
 
 CLASS_WEIGHTS, NEW_SCORE = "mention_cross_entropy_loss.weight", "new_cell_threshold"
-"""Constants in their checkpoints that are part of our configuration."""
+"""Constants in the authors' checkpoints that are part of our configuration."""
 
 
 def load_authors_weights(model: PaperModel, weights: Mapping[str, Tensor]) -> None:
-    """Copy a checkpoint of theirs, but for its constants, into a reference-mode model of the same sizes."""
+    """Copy an authors' checkpoint, except its constants, into a reference-mode model of the same sizes."""
     places = _in_their_names(model, lambda parameter: parameter.data)
     given = weights.keys() - {CLASS_WEIGHTS, NEW_SCORE}
     faults = [f"{name} is missing" for name in sorted(places.keys() - given)]
@@ -52,7 +52,7 @@ def load_authors_weights(model: PaperModel, weights: Mapping[str, Tensor]) -> No
 
 
 def authors_weights(model: PaperModel) -> dict[str, Tensor]:
-    """All of a reference-mode model under the authors' names."""
+    """Return all weights and constants of a reference-mode model under the authors' names."""
     constants = {
         CLASS_WEIGHTS: torch.tensor(model.config.action_weights),
         NEW_SCORE: torch.tensor([model.config.new_score]),
@@ -61,12 +61,12 @@ def authors_weights(model: PaperModel) -> dict[str, Tensor]:
 
 
 def gradients(model: PaperModel) -> dict[str, Tensor]:
-    """The gradients of a reference-mode model under the authors' names; what has none is left out."""
+    """Return the gradients of a reference-mode model under the authors' names; weights without one are omitted."""
     return _in_their_names(model, lambda parameter: parameter.grad)
 
 
 def _in_their_names(model: PaperModel, take: Callable[[Parameter], Tensor | None]) -> dict[str, Tensor]:
-    """What ``take`` finds for each parameter, under the authors' names, as views."""
+    """Apply ``take`` to each parameter; return the results, as views, under the authors' names."""
     renamed: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         value = take(parameter)

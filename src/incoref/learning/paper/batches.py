@@ -1,6 +1,6 @@
-"""A document with gold actions as arrays, batch by batch: all that is known about it before any score is.
+"""A document with gold actions as NumPy arrays, batch by batch: everything known before any score is computed.
 
-This module knows no tensors; ``paper.py`` turns these arrays into scores and losses.
+Free of torch; ``model.py`` turns these arrays into scores and losses.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from incoref.learning.paper.features import (
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """A batch's M mentions and P (mention, entity) pairs, when E entities were founded before it."""
+    """A batch's M mentions and P mention–entity pairs, given E entities created before it."""
 
     entity_of: Ints  # (M,) gold entity
     founded: Ints  # (E,) mentions of each entity before the batch
     pairs: Pairs
-    count: Ints  # (P,) class of the entity's mentions
-    distance: Ints  # (P,) class of the mentions since its last one
+    count: Ints  # (P,) class of the entity's mention count
+    distance: Ints  # (P,) class of the number of mentions since its last one
     previous: Ints  # (P,) class of the clustering action before the mention
     latest_states: Ints  # state of every entity after the batch, as numbered in ``pairs``
 
@@ -46,24 +46,24 @@ class PaperBatch:
     ids: Ints  # (n,) encoder input
     lengths: tuple[int, ...]  # encoder tokens of each piece
     seen: tuple[int, ...]  # cached tokens before each piece
-    buffer: Ints | None  # which of the n are buffer tokens; None: all
+    buffer: Ints | None  # positions of the buffer tokens among the n; None: all
     derivation: Derivation
     width: Ints  # (T,) class of the stack's width
     span_width: Ints  # (M,) class
     speaker: Ints  # (M,) class
     clustering: Clustering
-    mentions_so_far: int  # of the document, this batch included
+    mentions_so_far: int  # in the document, including this batch
 
 
 def paper_batches(document: PaperDocument, config: PaperConfig) -> list[PaperBatch]:
-    """The batches of a document that has gold actions."""
+    """Return the batches of a document with gold actions."""
     batches = plan(document.lengths, config)
     chunks = [[stretches(length, config) for length in document.chunk_lengths(batch)] for batch in batches]
     lengths = [length for of_batch in chunks for chunk in of_batch for length in chunk]
     actions = iter(split_actions(document.actions, lengths))
     entity_of = np.asarray(document.entity_of, np.int64)
     previous = _previous(entity_of)
-    counts, latest = np.zeros(0, np.int64), np.zeros(0, np.int64)  # of the entities so far
+    counts, latest = np.zeros(0, np.int64), np.zeros(0, np.int64)  # per entity so far
     made = []
     cached, token, mention = 0, 0, 0
     for batch, of_batch in zip(batches, chunks, strict=True):
@@ -97,7 +97,7 @@ def paper_batches(document: PaperDocument, config: PaperConfig) -> list[PaperBat
 
 
 def _previous(entity_of: Ints) -> Ints:
-    """The clustering action before each mention of a document."""
+    """Return the clustering action before each mention of a document."""
     newest = np.maximum.accumulate(np.concatenate([[-1], entity_of]))
     actions = np.where(np.diff(newest) > 0, NEW, LINKED)
     return np.concatenate([[START], actions])[:-1] if len(entity_of) else actions
@@ -110,18 +110,18 @@ def _first_of_each(group: Ints) -> Ints:
 def _clustering(
     entity_of: Ints, counts: Ints, latest: Ints, previous: Ints, mention: int, config: PaperConfig
 ) -> Clustering:
-    """Mentions from number ``mention`` on; ``counts`` and ``latest`` mention of the entities before it."""
+    """Describe the mentions from number ``mention`` on, given each earlier entity's count and latest mention."""
     founded, new = len(counts), np.arange(mention, mention + len(entity_of))
     pairs = pairs_of(entity_of, founded)
     order = np.argsort(entity_of, kind="stable")
-    rank = np.empty_like(order)  # mentions of the same entity before each, in this batch
+    rank = np.empty_like(order)  # number of earlier mentions of the same entity in this batch
     sizes = np.bincount(entity_of, minlength=founded)
     rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     before = np.append(counts, np.zeros(len(sizes) - founded, np.int64))
     state_count = np.append(counts, before[entity_of] + rank + 1)
     state_mention = np.append(latest, new)
     latest_states = np.arange(len(sizes))
-    latest_states[entity_of] = founded + np.arange(len(entity_of))  # of repeated entities the last assignment stays
+    latest_states[entity_of] = founded + np.arange(len(entity_of))  # for repeated entities, the last assignment wins
     return Clustering(
         entity_of=entity_of,
         founded=counts,

@@ -1,6 +1,6 @@
-"""Model folders of the paper's model, and the authors' checkpoints turned into them.
+"""Save and load the paper's model, and import the authors' checkpoints.
 
-A folder holds ``config.json`` (a PaperConfig) and ``model.safetensors`` (the weights under our names).
+A model folder contains ``config.json`` (a PaperConfig) and ``model.safetensors`` (the weights under our names).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from incoref.learning.reference_outputs import read_weights
 
 
 def save_paper_model(folder: Path, model: PaperModel) -> None:
-    """Write a model's configuration and weights; shared tables are written once."""
+    """Write a model's configuration and weights; shared embedding tables are written only once."""
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: parameter.detach().contiguous() for name, parameter in model.named_parameters()}
     save_file(weights, folder / "model.safetensors")
@@ -31,7 +31,7 @@ def save_paper_model(folder: Path, model: PaperModel) -> None:
 
 
 def load_paper_model(folder: Path) -> PaperModel:
-    """The model that ``save_paper_model`` wrote, ready for inference."""
+    """Load a model written by ``save_paper_model``, ready for inference."""
     try:
         config = PaperConfig.model_validate_json((folder / "config.json").read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -53,7 +53,7 @@ def load_paper_model(folder: Path) -> PaperModel:
 def import_checkpoint(
     path: Path, *, setting: Setting, k: int = 1, window: int = 512, cache: int | None = None
 ) -> PaperModel:
-    """The model of an authors' checkpoint; the encoder's setting is not in the file and must be told."""
+    """Import an authors' checkpoint; the encoder setting isn't stored in the file and must be given."""
     try:
         weights = torch.load(path, map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, EOFError, pickle.UnpicklingError) as error:
@@ -68,7 +68,7 @@ def import_checkpoint(
 
 
 def _sizes(weights: Mapping[str, Tensor], path: Path) -> dict[str, Any]:
-    """The sizes and constants that a checkpoint of the authors' shows."""
+    """Infer the sizes and constants of the model from an authors' checkpoint."""
     try:
         heads = weights["encoder.layer.0.rel_attn.q"].shape[1]
         genres = len(weights["emb_genre.weight"])

@@ -1,8 +1,8 @@
-"""How a document is cut for the paper's model: encoder pieces, detector chunks, batches between gradient cuts.
+"""How a document is divided for the paper's model: encoder pieces, detector chunks and backpropagation batches.
 
-A *piece* is what the encoder reads at once, with some cached tokens before it. A *chunk* is a stretch across whose
-end no mention stays open. A *batch* is a stretch whose gradients are computed together. All are ranges of sentences,
-so this module knows no tokens but their number.
+A *piece* is what the encoder reads in one pass, after some cached tokens. A *chunk* is a range whose end no mention
+may cross. A *batch* is a range whose gradients are computed together. All are ranges of sentences, so this module
+needs only sentence lengths in tokens.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from incoref.learning.paper.config import PaperConfig, Setting
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Sentences ``first`` to ``end`` (excluded), read together after at most ``cache`` cached tokens."""
+    """Sentences ``first`` up to but not including ``end``, read together after up to ``cache`` cached tokens."""
 
     first: int
     end: int
@@ -24,7 +24,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive pieces; the same stretch as detector chunks, as (first, end) sentences each."""
+    """Consecutive pieces, and the detector chunks of the same sentences as half-open (first, end) ranges."""
 
     pieces: tuple[Piece, ...]
     chunks: tuple[tuple[int, int], ...]
@@ -39,7 +39,7 @@ class Batch:
 
 
 def plan(lengths: Sequence[int], config: PaperConfig) -> list[Batch]:
-    """Cut a document with sentences of these lengths, in encoder tokens, none of them empty."""
+    """Divide a document, given the lengths of its sentences in encoder tokens, none of them zero."""
     if not lengths:
         return []
     if config.setting is Setting.PART_INC:
@@ -58,7 +58,7 @@ def plan(lengths: Sequence[int], config: PaperConfig) -> list[Batch]:
 
 
 def _batch_ranges(sentences: int, k: int, config: PaperConfig) -> Iterator[tuple[int, int]]:
-    """Batches of sentences: the reference cuts every 32 and then into chunks, the paper after whole chunks."""
+    """Yield sentence ranges; in paper mode, ``backprop_sentences`` is rounded up to a multiple of k."""
     size = config.backprop_sentences if config.reference else -(-config.backprop_sentences // k) * k
     for first in range(0, sentences, size):
         yield first, min(first + size, sentences)
@@ -75,7 +75,7 @@ def _cache(active: int, batch_length: int, config: PaperConfig) -> int:
 
 
 def _part_inc(lengths: Sequence[int], config: PaperConfig) -> Batch:
-    """Segments: in the reference they come ready-made; else whole sentences, as many as fit beside the cache."""
+    """Divide into segments: as given in reference mode; else of as many whole sentences as fit beside the cache."""
     cache = config.cache or 0
     if config.reference:
         pieces = [Piece(i, i + 1, cache) for i in range(len(lengths))]
@@ -96,9 +96,10 @@ def _batch(pieces: Sequence[Piece]) -> Batch:
 
 
 def seen_before(lengths: Sequence[int], pieces: Sequence[Piece], cached: int = 0) -> list[int]:
-    """Cached tokens that each piece sees, when ``cached`` are there before the first.
+    """Return the number of cached tokens that each piece sees, given ``cached`` tokens before the first.
 
-    What one piece doesn't see is gone for the later ones: the recurrence hands on what it was given and itself.
+    Tokens that one piece doesn't see are lost to later ones: the recurrence passes on only what the piece saw, plus
+    the piece itself.
     """
     seen = []
     for piece in pieces:

@@ -1,7 +1,7 @@
 """The configuration of the paper's model: mode, encoder setting and sizes.
 
 ``mode`` alone chooses between the paper's text and the authors' program; docs/paper-and-reference.md lists the
-differences. This module knows no tensors.
+differences. Free of torch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from incoref.model.transitions import Action
 
 
 class Mode(StrEnum):
-    """Which of the two descriptions of the model to follow where they differ."""
+    """Which description of the model to follow where the two differ."""
 
     PAPER = "paper"
     REFERENCE = "reference"
@@ -97,11 +97,11 @@ class PaperConfig(BaseModel):
 
     @property
     def width_classes(self) -> int:
-        """The reference has one more class, for the empty stack."""
+        """Number of width classes; reference mode has one more, for the empty stack."""
         return self.max_width + 1 if self.reference else self.max_width
 
 
 def inverse_frequency(counts: tuple[int, ...]) -> tuple[float, ...]:
-    """Weights w_a = N / (4·N_a) from the actions' frequencies; an action that never occurs gets 0."""
+    """Return weights w_a = N / (4·N_a) from action counts N_a with sum N; 0 for an action that never occurs."""
     total = sum(counts)
     return tuple(total / (len(counts) * count) if count else 0.0 for count in counts)

@@ -1,7 +1,7 @@
-"""The paper's model step by step: one action at a time, one mention at a time. The readable definition.
+"""A readable definition of the paper's model: one action at a time, one mention at a time.
 
-It runs the weights of ``paper.PaperModel`` in the plainest way, teacher-forced or free, and is what the vectorised
-loss is tested against. Where mode ``reference`` follows the authors' program instead of the text, the code says so.
+It runs the weights of ``model.PaperModel`` in the simplest way, teacher-forced or free-running; the vectorised loss
+is tested against it. Branches on ``config.reference`` mark where the authors' program differs from the paper's text.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Reader(Protocol):
     """An encoder that reads a document piece by piece."""
 
     def encode(self, ids: Tensor, cache: int) -> Tensor:
-        """Vectors of the next piece, (n, d_model), which sees at most ``cache`` of the tokens before it."""
+        """Return vectors of the next piece, (n, d_model); it sees up to ``cache`` preceding tokens."""
         ...
 
 
 class Recurrence:
-    """XLNet's recurrence as transformers has it: the inputs of every layer are handed on, without gradients."""
+    """XLNet's recurrence as in transformers: each layer's inputs are passed to the next piece, without gradients."""
 
     def __init__(self, encoder: XLNetModel) -> None:
         self._encoder = encoder
@@ -59,7 +59,7 @@ class Recurrence:
 
 
 class StackLSTM:
-    """An LSTM over the pushed tokens; a pop restores the state below."""
+    """An LSTM over the tokens on the stack; a pop restores the previous state."""
 
     def __init__(self, detector: Detector) -> None:
         self._cell = detector.stack_cell
@@ -89,7 +89,7 @@ class ActionHistory:
         return self._state[0][0]
 
     def add(self, action: Action) -> None:
-        # The cell itself: over many steps small differences of rounding grow, and the authors' program runs the cell.
+        # Call the cell directly, as the authors' program does: small rounding differences would grow over many steps.
         lstm, code = self._lstm, torch.tensor([int(action)], device=self._state[0].device)
         self._state = torch.lstm_cell(self._embedding(code), self._state, *lstm.all_weights[0])
 
@@ -99,12 +99,12 @@ class ActionHistory:
 
 @dataclass
 class EntityState:
-    """The running mean of an entity's mentions, and where they are."""
+    """The running mean of an entity's mention vectors, and its mention spans."""
 
     vector: Tensor
     spans: list[Span]
     latest: int
-    """Number of its latest mention, counted over all mentions of the document."""
+    """Index of its latest mention among all mentions of the document."""
 
     @property
     def count(self) -> int:
@@ -118,18 +118,18 @@ class EntityState:
 
 @dataclass
 class Run:
-    """All that happened while a document was read."""
+    """Everything that was decided and computed while reading a document."""
 
     actions: list[Action] = field(default_factory=list)
     action_scores: list[Tensor] = field(default_factory=list)
-    """(4,) at each step, minus infinity where illegal."""
+    """Per step, (4,); minus infinity for illegal actions."""
     cluster_scores: list[Tensor] = field(default_factory=list)
-    """Of each mention: the entities in order of foundation, then a new one."""
+    """Per mention: scores of the entities in order of creation, then of a new one."""
     choices: list[int] = field(default_factory=list)
-    """The entity of each mention."""
+    """Per mention: its entity."""
     entities: list[EntityState] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
-    """One a batch, when teacher-forced."""
+    """Per batch, if teacher-forced."""
 
     @property
     def clusters(self) -> list[list[Span]]:
@@ -137,12 +137,12 @@ class Run:
 
 
 def run(model: PaperModel, document: PaperDocument, *, gold: bool, reader: Reader | None = None) -> Run:
-    """Read a document: with its gold actions and entities, or freely, taking the best-scored legal ones."""
+    """Read a document, following the gold actions and entities or, without ``gold``, the best-scored legal ones."""
     return StepByStep(model, document, gold, reader or Recurrence(model.encoder)).run()
 
 
 class StepByStep:
-    """One reading of a document; ``run`` is the way in."""
+    """One pass over a document; use ``run`` to start it."""
 
     def __init__(self, model: PaperModel, document: PaperDocument, gold: bool, reader: Reader) -> None:
         self._model, self._config = model, model.config
@@ -184,7 +184,7 @@ class StepByStep:
             done.losses.append(self._loss(first_step, first_mention))
 
     def _vectors(self, batch: Batch) -> Tensor:
-        """Vectors of the batch's buffer tokens, (N, vector)."""
+        """Return vectors of the batch's buffer tokens, (N, vector)."""
         device = self._model.action_weights.device
         pieces = []
         for piece in batch.pieces:
@@ -193,7 +193,7 @@ class StepByStep:
         return torch.cat(pieces)[self._document.buffer_of(batch)]
 
     def _read_stretch(self, vectors: Tensor, speakers: Sequence[int]) -> None:
-        """Actions until the stretch is read; no mention stays open across its end."""
+        """Take actions until the whole stretch is read; no mention may cross its end."""
         state = transitions.start(len(vectors))
         stack = StackLSTM(self._model.detector)
         gold = iter(next(self._gold_actions)) if self._gold else None
@@ -214,7 +214,7 @@ class StepByStep:
         self._token += len(vectors)
 
     def _score_actions(self, state: State, buffer: Tensor, stack: StackLSTM) -> Tensor:
-        """f_M([b; s; a; φ_M]), minus infinity for illegal actions, (4,)."""
+        """Return f_M([b; s; a; φ_M]), (4,); minus infinity for illegal actions."""
         detector, config = self._model.detector, self._config
         width = EMPTY if state.stack is None else state.position - state.stack.top
         width_class = stack_width_class(width, self._token + state.position, config)
@@ -227,7 +227,7 @@ class StepByStep:
         return masked
 
     def _cluster(self, mention: Span, vectors: Tensor, speakers: Sequence[int]) -> None:
-        """Put a mention into the best-scored entity, or into its gold one."""
+        """Add a mention to the best-scored entity, or to its gold one if teacher-forced."""
         done, number = self._done, len(self._done.choices)
         vector = self._span_vector(mention, vectors, speakers)
         scores = self._score_entities(vector, number)
@@ -243,7 +243,7 @@ class StepByStep:
         done.cluster_scores.append(scores)
 
     def _span_vector(self, mention: Span, vectors: Tensor, speakers: Sequence[int]) -> Tensor:
-        """[x_i; x_j; attention-weighted mean; width; speaker]."""
+        """Return [x_i; x_j; attention-weighted mean; width; speaker]."""
         first, last = mention
         clusterer, config = self._model.clusterer, self._config
         inside = vectors[first : last + 1]
@@ -256,10 +256,10 @@ class StepByStep:
         return torch.cat(parts)
 
     def _score_entities(self, vector: Tensor, number: int) -> Tensor:
-        """f_C([v; m_k; v ⊙ m_k; φ_C]) of every entity, then α for a new one."""
+        """Return f_C([v; m_k; v ⊙ m_k; φ_C]) for every entity, then α for a new one."""
         entities = self._done.entities
         if not entities and self._config.reference:
-            # The authors' program scores a document's first mention against itself, beside no new entity.
+            # The authors' program scores a document's first mention only against itself, without a new entity.
             return self._f_c(vector, vector[None], vector[None], [1], [0])
         new = vector.new_tensor([self._config.new_score])
         if not entities:
@@ -291,7 +291,7 @@ class StepByStep:
         return scores.squeeze(1)
 
     def _loss(self, first_step: int, first_mention: int) -> Loss:
-        """The batch's share in L_M + L_C."""
+        """Return the batch's share of L_M + L_C."""
         done, config, document = self._done, self._config, self._document
         zero = self._model.detector.output.bias.new_zeros(())
         detection = clustering = zero
@@ -299,7 +299,7 @@ class StepByStep:
             weight = 1.0 if config.reference else config.action_weights[action]
             detection = detection + weight * _cross_entropy(scores, int(action))
         for choice, scores in zip(done.choices[first_mention:], done.cluster_scores[first_mention:], strict=True):
-            # A new entity's number is that of the place after the last one, where its score is too.
+            # A new entity's number is the index of its score, which comes after those of the existing entities.
             clustering = clustering + _cross_entropy(scores, choice)
         if config.reference:
             batches = len(self._batches)

@@ -1,7 +1,7 @@
-"""A document as the paper's model reads it: numbers for sub-words, speakers and genre, and gold actions if known.
+"""A document as input to the paper's model: ids of sub-words, speakers and genre, and gold actions if known.
 
-Positions of tokens in mentions and actions count buffer tokens from the document's first. This module knows no
-tokeniser and no tensors.
+Token positions in mentions and actions count buffer tokens from the start of the document. Independent of the
+tokenizer and of torch.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from incoref.learning.paper.config import PaperConfig
 from incoref.model.transitions import EFFECTS, Action, Span, derivable, oracle
 
 NO_SPEAKER = 1
-"""Speaker of ``<cls>`` and ``<sep>``; people are numbered from 2 in order of appearance."""
+"""Speaker number of ``<cls>`` and ``<sep>``; actual speakers are numbered from 2 in order of appearance."""
 
 
 @dataclass(frozen=True)
 class PaperDocument:
-    """Sentences of sub-words, and which of these are the tokens of the buffer."""
+    """Sentences of sub-words, and which of the sub-words are buffer tokens."""
 
     sentences: tuple[tuple[int, ...], ...]
-    """Encoder input of each sentence (in reference Part-Inc: of each segment)."""
+    """Encoder input ids of each sentence (in reference Part-Inc: of each segment)."""
     speakers: tuple[tuple[int, ...], ...]
     """Speaker of each buffer token."""
     genre: int
     buffer: tuple[tuple[int, ...], ...] | None = None
-    """Which positions of each sentence are buffer tokens, in order; None: all."""
+    """Positions of the buffer tokens in each sentence, in order; None: all."""
     actions: tuple[Action, ...] = ()
     """The gold derivation of the whole document."""
     entity_of: tuple[int, ...] = ()
-    """Gold entity of each mention of the derivation, in its order; entities are numbered by their first mention."""
+    """Gold entity of each mention, in derivation order; entities are numbered by their first mention."""
     name: str = ""
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Encoder tokens of each sentence."""
+        """Number of encoder tokens in each sentence."""
         return tuple(len(sentence) for sentence in self.sentences)
 
     @cached_property
     def buffer_lengths(self) -> tuple[int, ...]:
-        """Buffer tokens of each sentence."""
+        """Number of buffer tokens in each sentence."""
         return tuple(len(speakers) for speakers in self.speakers)
 
     def buffer_of(self, batch: Batch) -> list[int]:
-        """Where the batch's buffer tokens are among its encoder tokens."""
+        """Return the positions of the batch's buffer tokens among its encoder tokens."""
         places: list[int] = []
         offset = 0
         for i in range(batch.first, batch.end):
@@ -57,27 +57,28 @@ class PaperDocument:
         return places
 
     def ids_of(self, first: int, end: int) -> list[int]:
-        """Encoder input of the sentences ``first`` to ``end``."""
+        """Return the encoder input ids of sentences ``first`` up to but not including ``end``."""
         return [sub_word for sentence in self.sentences[first:end] for sub_word in sentence]
 
     def speakers_of(self, batch: Batch) -> list[int]:
         return [speaker for sentence in self.speakers[batch.first : batch.end] for speaker in sentence]
 
     def chunk_lengths(self, batch: Batch) -> list[int]:
-        """Buffer tokens of each chunk."""
+        """Return the number of buffer tokens in each chunk."""
         return [sum(self.buffer_lengths[first:end]) for first, end in batch.chunks]
 
 
 def stretches(length: int, config: PaperConfig) -> tuple[int, ...]:
-    """A chunk as stretches across whose ends no mention stays open.
+    """Divide a chunk into stretches whose ends no mention may cross.
 
-    The reference takes the last two tokens of a chunk for its last one, so that the final ``<sep>`` stands alone.
+    In reference mode, which treats either of a chunk's last two tokens as its last, the final ``<sep>`` is a stretch
+    of its own.
     """
     return (length - 1, 1) if config.reference and length > 1 else (length,)
 
 
 def split_actions(actions: Sequence[Action], lengths: Sequence[int]) -> list[tuple[Action, ...]]:
-    """Cut a derivation into those of consecutive stretches of tokens."""
+    """Split a derivation into the derivations of consecutive stretches with these lengths in tokens."""
     parts = []
     at = 0
     for length in lengths:
@@ -96,9 +97,9 @@ def split_actions(actions: Sequence[Action], lengths: Sequence[int]) -> list[tup
 def with_gold(
     document: PaperDocument, mentions: Mapping[Span, int], config: PaperConfig
 ) -> tuple[PaperDocument, tuple[Span, ...]]:
-    """The document with the gold derivation of its mentions, and the mentions that no derivation gives.
+    """Return the document with the gold derivation of its mentions, and the mentions that it can't derive.
 
-    ``mentions`` maps spans of buffer tokens, both ends included, to entities under any numbers.
+    ``mentions`` maps spans of buffer tokens, both ends inclusive, to arbitrary entity numbers.
     """
     actions: list[Action] = []
     entities: list[int] = []
@@ -123,6 +124,6 @@ def with_gold(
 
 
 def number_entities(entities: Sequence[int]) -> tuple[int, ...]:
-    """Entities renumbered by their first mention."""
+    """Renumber entities by their first mention."""
     numbers: dict[int, int] = {}
     return tuple(numbers.setdefault(entity, len(numbers)) for entity in entities)

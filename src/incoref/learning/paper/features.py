@@ -1,6 +1,6 @@
-"""Classes of the paper model's features: which row of its embedding table a width, a speaker, a count takes.
+"""Feature classes of the paper's model: the embedding row for a width, speaker, count or distance.
 
-Every function takes one value or an array of them.
+Every function accepts a single value or an array.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from incoref.learning.data.derivation import EMPTY, Ints
 from incoref.learning.paper.config import PaperConfig
 
 LINKED, NEW, START = 0, 1, 2
-"""The clustering action before: a mention joined an entity, founded one, or there was none."""
+"""The previous clustering action: a mention joined an entity, started one, or there was none."""
 
 
 def stack_width_class(width: Ints | int, token: Ints | int, config: PaperConfig) -> Ints:
-    """From the top of the stack to ``token`` of the document; a width of EMPTY is the empty stack.
+    """Class of the distance from the top of the stack to ``token``; EMPTY means an empty stack.
 
-    The reference has a class for the empty stack, and takes a top at the document's first token for empty too.
+    Reference mode has a class for the empty stack, and also uses it if the top is the document's first token.
     """
     width = np.asarray(width)
     capped = np.minimum(np.maximum(width, 0), config.max_width - 1)
@@ -27,23 +27,23 @@ def stack_width_class(width: Ints | int, token: Ints | int, config: PaperConfig)
 
 
 def span_width_class(width: Ints | int, config: PaperConfig) -> Ints:
-    """Last token - first token."""
+    """Class of a span's width, given as last token - first token."""
     return np.minimum(width, config.max_width - 1)
 
 
 def speaker_class(speaker: Ints | int, config: PaperConfig) -> Ints:
-    """Speakers in order of appearance; the reference gives the first class to ``<cls>`` and ``<sep>``."""
+    """Class of a speaker number; in reference mode, the first class belongs to ``<cls>`` and ``<sep>``."""
     first = 1 if config.reference else 2
     return np.minimum(np.maximum(np.subtract(speaker, first), 0), config.max_speakers - 1)
 
 
 def count_class(mentions: Ints | int, config: PaperConfig) -> Ints:
-    """Mentions of an entity; the reference leaves the class of 0 unused."""
+    """Class of an entity's mention count; reference mode leaves class 0 unused."""
     return _from_one(mentions, config.max_count, config)
 
 
 def distance_class(mentions: Ints | int, config: PaperConfig) -> Ints:
-    """Mentions since an entity's last one, 1 for the very next."""
+    """Class of the distance in mentions since an entity's last one; 1 for the next mention."""
     return _from_one(mentions, config.max_distance, config)
 
 

@@ -1,7 +1,7 @@
-"""The paper's model, and its teacher-forced loss without an action loop.
+"""The paper's model and its teacher-forced loss, vectorised over actions.
 
-A document is read batch by batch (``chunks.py``); what goes from one batch to the next has no gradients. The same
-weights run step by step in ``definition.py``, which is what all this must equal.
+A document is read batch by batch (``chunks.py``); values passed from one batch to the next carry no gradients.
+``definition.py`` runs the same weights step by step and must give the same results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from incoref.learning.paper.xlnet import Memory, encode, new_xlnet
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A batch's share in the loss of its document."""
+    """A batch's share of its document's loss."""
 
     detection: Tensor
     clustering: Tensor
@@ -37,19 +37,19 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be kept for the backward pass; the rest is computed again."""
+    """How much to keep for the backward pass; the rest is recomputed."""
 
     recompute_above: int = 2048
-    """In batches of more encoder tokens, only the input of each encoder layer is kept."""
+    """In batches with more encoder tokens than this, only the input of each encoder layer is kept."""
     clusterer_bytes: int = 1 << 29
-    """For the inner values of the clusterer's scorer."""
+    """Bytes for intermediate values of the clusterer's scorer."""
 
 
 _LIMITS = Limits()
 
 
 class PaperModel(nn.Module):
-    """Encoder, detector and clusterer; in reference mode the latter two share their width and genre embeddings."""
+    """Encoder, detector and clusterer; in reference mode, the latter two share their width and genre embeddings."""
 
     action_weights: Tensor
 
@@ -57,7 +57,7 @@ class PaperModel(nn.Module):
         super().__init__()
         self.config = config
         self.bf16 = False
-        """Whether the encoder computes losses in bfloat16; detector and clusterer never do."""
+        """Whether the encoder runs in bfloat16 when computing losses; detector and clusterer never do."""
         self.encoder = new_xlnet(config.xlnet)
         vector, genres = self.encoder.config.d_model, len(config.genres)
         self.detector = Detector(
@@ -93,7 +93,7 @@ class PaperModel(nn.Module):
         self.register_buffer("action_weights", torch.tensor(config.action_weights), persistent=False)
 
     def losses(self, document: PaperDocument, limits: Limits = _LIMITS) -> Iterator[Loss]:
-        """The loss of a document, batch by batch: call ``backward`` on each before the next, or add them up."""
+        """Yield a document's loss batch by batch: call ``backward`` on each before the next, or add them up."""
         batches = paper_batches(document, self.config)
         weight_of_all = self.action_weights[self._tensor(np.asarray(document.actions, np.int64))].sum()
         memory, history, founded = None, None, None
@@ -115,7 +115,7 @@ class PaperModel(nn.Module):
                     history = self.detector.history_after(batch.derivation.action, history)
 
     def _vectors(self, batch: PaperBatch, memory: Memory | None, limits: Limits) -> tuple[Tensor, Memory]:
-        """Vectors of a batch's buffer tokens, (N, vector), and the encoder's memory after it."""
+        """Return vectors of a batch's buffer tokens, (N, vector), and the encoder's memory after it."""
         recompute = len(batch.ids) > limits.recompute_above
         ids = self._tensor(batch.ids)
         with torch.autocast(ids.device.type, torch.bfloat16) if self.bf16 else nullcontext():
@@ -124,7 +124,7 @@ class PaperModel(nn.Module):
         return vectors if batch.buffer is None else vectors.index_select(0, self._tensor(batch.buffer)), memory
 
     def _detection(self, vectors: Tensor, batch: PaperBatch, genre: int, history: Tensor | None) -> Tensor:
-        """Cross-entropy of every gold action among the legal ones, (T,)."""
+        """Return the cross-entropy of every gold action among the legal ones, (T,)."""
         derivation = batch.derivation
         classes = {"width": self._tensor(batch.width), "genre": self._constant(genre, len(derivation))}
         scores = self.detector(vectors, derivation, np.asarray([len(derivation)]), classes, history)
@@ -134,7 +134,7 @@ class PaperModel(nn.Module):
     def _clustering(
         self, vectors: Tensor, batch: PaperBatch, genre: int, founded: Tensor | None, limits: Limits
     ) -> tuple[Tensor, Tensor | None]:
-        """Cross-entropy of every mention's gold entity, (M,), and the vectors of all entities after the batch."""
+        """Return the cross-entropy of every mention's gold entity, (M,), and all entity vectors after the batch."""
         derivation, clustering = batch.derivation, batch.clustering
         if not len(derivation.first):
             return vectors.new_zeros(0), founded

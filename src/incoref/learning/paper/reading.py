@@ -1,8 +1,9 @@
-"""Documents to what the paper's model reads, and its mentions back to words.
+"""Convert documents to input for the paper's model, and predicted mentions back to words.
 
-Mode ``paper``: the buffer's tokens are words, each with the vector of its first sub-word. Mode ``reference``: they
-are all sub-words, ``<cls>`` and ``<sep>`` too. In both, every sentence stands between ``<cls>`` and ``<sep>``; in
-reference Part-Inc every segment of whole sentences does. A sentence longer than the window is cut between words.
+In mode ``paper``, the buffer tokens are words, each represented by the vector of its first sub-word. In mode
+``reference``, they are all sub-words, including ``<cls>`` and ``<sep>``. In both modes, every sentence (in reference
+Part-Inc, every segment of whole sentences) is enclosed in ``<cls>`` and ``<sep>``. Sentences longer than the window
+are split between words.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ _SLASHED = {"/.": ".", "/?": "?"}
 
 @dataclass(frozen=True, slots=True)
 class PaperReading:
-    """A document as the model reads it, and which word each token of the buffer belongs to."""
+    """A document as model input, and the word that each buffer token belongs to."""
 
     document: PaperDocument
-    word: Ints  # (buffer tokens,) number of the word in the document, or NO_WORD
+    word: Ints  # (buffer tokens,) index of the word in the document, or NO_WORD
 
     def words_of(self, span: Span) -> Span | None:
-        """The words, first and last, of a span of buffer tokens; none if it starts or ends outside of words."""
+        """Return a span's first and last word; None if it starts or ends at a special symbol."""
         first, last = int(self.word[span[0]]), int(self.word[span[1]])
         return None if NO_WORD in (first, last) else (first, last)
 
 
 def read_paper(document: Document, tokenizer: SubwordTokenizer, config: PaperConfig) -> PaperReading:
-    """A document without its annotation."""
+    """Convert a document, without its annotation."""
     sentences = list(_sentences(document, tokenizer, config))
     speakers: dict[str | None, int] = {}
     buffers, of_buffer, words = [], [], []
@@ -69,7 +70,7 @@ def read_paper(document: Document, tokenizer: SubwordTokenizer, config: PaperCon
 def with_annotation(
     reading: PaperReading, document: Document, config: PaperConfig
 ) -> tuple[PaperDocument, Counter[str]]:
-    """What is read with the gold derivation of the document's mentions; and the mentions that it can't give."""
+    """Add the gold derivation of the document's mentions; also count the mentions dropped, by reason."""
     gold = gold_mentions(document)
     inside = np.flatnonzero(reading.word != NO_WORD)
     first = {word: i for i, word in zip(inside[::-1].tolist(), reading.word[inside[::-1]].tolist(), strict=True)}
@@ -91,7 +92,7 @@ def with_annotation(
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """Encoder input between ``<cls>`` and ``<sep>``."""
+    """Encoder input of one sentence or segment, including ``<cls>`` and ``<sep>``."""
 
     ids: Ints
     word: Ints
@@ -102,7 +103,7 @@ def _sentences(document: Document, tokenizer: SubwordTokenizer, config: PaperCon
     together = config.reference and config.setting is Setting.PART_INC
     segment: list[tuple[Subwords, str | None]] = []
     for piece in _pieces(document, tokenizer, config):
-        # Every piece has a <sep>; together they need one, and a <cls>.
+        # Every piece ends in <sep>; a joined segment needs one <sep> and one <cls>.
         if segment and not (together and sum(len(one) - 1 for one, _ in [*segment, piece]) + 2 <= config.window):
             yield _joined(segment, tokenizer)
             segment = []
@@ -113,7 +114,7 @@ def _sentences(document: Document, tokenizer: SubwordTokenizer, config: PaperCon
 def _pieces(
     document: Document, tokenizer: SubwordTokenizer, config: PaperConfig
 ) -> Iterator[tuple[Subwords, str | None]]:
-    """Sentences, or parts of long ones, as sub-words with the numbers of their words in the document."""
+    """Yield sentences, or parts of long ones, as sub-words whose word indices count from the document's start."""
     before = 0
     for sentence in document.sentences:
         words = tuple(token.text for token in sentence.tokens)
@@ -133,7 +134,7 @@ def _joined(segment: Sequence[tuple[Subwords, str | None]], tokenizer: SubwordTo
 
 
 def _first_subwords(word: Ints) -> Ints:
-    """Where each word starts."""
+    """Return the position of each word's first sub-word."""
     return np.flatnonzero((word != NO_WORD) & (word != np.concatenate([[NO_WORD], word[:-1]])))
 
 
@@ -148,7 +149,7 @@ def _genre(document: Document, config: PaperConfig) -> int:
 
 
 def word_clusters(reading: PaperReading, clusters: Iterable[Iterable[Span]]) -> list[list[tuple[int, int]]]:
-    """Clusters of spans of buffer tokens as half-open ranges of words."""
+    """Convert clusters of buffer-token spans to half-open word ranges; spans outside of words are dropped."""
     clusters_of_words = []
     for cluster in clusters:
         spans = [words for span in cluster if (words := reading.words_of(span)) is not None]

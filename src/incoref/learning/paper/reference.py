@@ -1,9 +1,9 @@
-"""Checks our implementation of the paper's model number by number against what the authors' program computed.
+"""Check our implementation of the paper's model number by number against the output of the authors' program.
 
-A folder of reference outputs holds ``config.json``, ``model.safetensors`` (under the authors' names),
-``documents.json`` and ``expected.json``. The step-by-step definition is compared with these, free running and teacher
-forced; then the two quicker ways with the definition: encoding with cached keys and values, and the vectorised loss.
-All of it in double precision, as the outputs were computed.
+A folder of reference outputs contains ``config.json``, ``model.safetensors`` (with the authors' names),
+``documents.json`` and ``expected.json``. The step-by-step definition is compared with these, free-running and
+teacher-forced; then the two optimised paths, encoding with cached keys and values and the vectorised loss, are
+compared with the definition. Everything runs in double precision, like the program that made the outputs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from incoref.model.transitions import EFFECTS, Action
 
 
 def read_reference(folder: Path) -> Reference:
-    """A folder of reference outputs of the authors' program."""
+    """Read a folder of reference outputs of the authors' program."""
     model = read_reference_model(folder)
     documents = read_reference_documents(folder, model.config)
     path = folder / "expected.json"
@@ -54,7 +54,7 @@ def read_reference(folder: Path) -> Reference:
 
 
 def read_reference_model(folder: Path) -> PaperModel:
-    """The model of a folder of reference outputs, in reference mode."""
+    """Load the model in a folder of reference outputs, in reference mode."""
     weights = read_weights(folder / "model.safetensors")
     described = read_json(folder / "config.json")
     if NEW_SCORE in weights:
@@ -99,7 +99,7 @@ def _config(described: Mapping[str, Any], path: Path) -> PaperConfig:
 
 
 def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDocument]:
-    """The documents of a folder of reference outputs, with their gold derivations."""
+    """Read the documents in a folder of reference outputs, with their gold derivations."""
     path = folder / "documents.json"
     joined = read_json(folder / "config.json")["setting"] == "part-inc"
     documents = []
@@ -130,7 +130,7 @@ def read_reference_documents(folder: Path, config: PaperConfig) -> list[PaperDoc
 
 
 def _check_numbers(document: PaperDocument, config: PaperConfig) -> None:
-    """Sub-words that the encoder knows, a speaker for each, a genre of the list."""
+    """Check that every sub-word is in the vocabulary and has a speaker, and that the genre is known."""
     words = config.xlnet.get("vocab_size", XLNET_BASE["vocab_size"])
     if not all(0 <= word < words for sentence in document.sentences for word in sentence):
         raise ValueError(f"a sub-word that is none of the encoder's {words}")
@@ -147,7 +147,7 @@ def _joined(rows: Iterable[Sequence[int]]) -> list[int]:
 
 
 def _mentions(actions: Iterable[Action]) -> Iterable[tuple[int, int]]:
-    """The mentions of a derivation, in its order; knows nothing of which actions are legal."""
+    """Yield the mentions of a derivation in order, without checking that its actions are legal."""
     token = 0
     stack: list[int] = []
     for action in actions:
@@ -162,7 +162,7 @@ def _mentions(actions: Iterable[Action]) -> Iterable[tuple[int, int]]:
 
 
 def _quick_ways(model: PaperModel, documents: Sequence[PaperDocument]) -> list[Difference]:
-    """How far the quick ways are from the definition."""
+    """Return the largest differences between the optimised paths and the definition."""
     furthest = {"cached keys and values: vectors": 0.0, "vectorised: loss": 0.0, "vectorised: gradients": 0.0}
     worst = dict.fromkeys(furthest, 0)
     for number, document in enumerate(documents):
@@ -191,7 +191,7 @@ def _quick_ways(model: PaperModel, documents: Sequence[PaperDocument]) -> list[D
 
 
 def _outputs(model: PaperModel, document: PaperDocument) -> dict[str, dict[str, Any]]:
-    """What the definition computes, as ``expected.json`` has it; the gradients stay in the model."""
+    """Return the definition's outputs in the format of ``expected.json``; the gradients stay in the model."""
     with torch.inference_mode():
         free = run(model, document, gold=False)
     kept = [[list(span) for span in spans] for spans in free.clusters]
@@ -218,7 +218,7 @@ def _outputs(model: PaperModel, document: PaperDocument) -> dict[str, dict[str, 
 
 
 def _vectors(model: PaperModel, document: PaperDocument, reader: Reader) -> dict[str, Tensor]:
-    """All encoder vectors of a document, read piece by piece."""
+    """Return all encoder vectors of a document, read piece by piece."""
     pieces = [piece for batch in plan(document.lengths, model.config) for piece in batch.pieces]
     read = [reader.encode(torch.tensor(document.ids_of(piece.first, piece.end)), piece.cache) for piece in pieces]
     return {"vectors": torch.cat(read)}

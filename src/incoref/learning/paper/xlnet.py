@@ -1,11 +1,11 @@
 """XLNet with recurrence, for training: a whole batch of pieces in one pass, layer by layer.
 
-transformers runs XLNet's recurrence piece by piece, and projects the cached tokens anew for each. But a cached
-token's vector at a layer is that layer's input, without its gradient, so a layer can be computed for all pieces at
+transformers runs XLNet's recurrence piece by piece and projects the cached tokens again for each piece. But a cached
+token's vector at a layer is just that layer's input without gradient, so a layer can be computed for all pieces at
 once: every token is projected twice (as a live token and as a cached one), and each piece attends to its own tokens
-and to the cached ones before it. Values and gradients are those of transformers' recurrence.
+and to the cached ones before it. Values and gradients equal those of transformers' recurrence.
 
-The plain recurrence is in ``definition.py``; inference with cached keys and values in ``xlnet_cache.py``.
+The plain recurrence is in ``definition.py``; inference with cached keys and values is in ``xlnet_cache.py``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from incoref.errors import IncorefError
 from incoref.learning.nets.pretrained import load_pretrained
 
 _RECOMPUTED_AT_ONCE = 1024
-"""Tokens of a layer whose inner values are there at once in the backward pass, if these were not kept."""
+"""Tokens per layer whose intermediate values are recomputed together in the backward pass."""
 
 Memory = tuple[Tensor, ...]
 """The input of every layer for the cached tokens, (cached, d_model) each, without gradients."""
 
 
 class XLNet(XLNetModel):
-    """transformers' XLNet with its table of distances in the weights' precision; theirs is always in single."""
+    """transformers' XLNet, with distance encodings in the precision of the weights instead of always float32."""
 
     def relative_positional_encoding(
         self, qlen: int, klen: int, bsz: int | None = None, device: torch.device | None = None
     ) -> Tensor:
-        """Sines and cosines of the distances ``klen`` down to ``1 - qlen``, (distances, bsz or 1, d_model)."""
+        """Return sines and cosines of distances ``klen`` down to ``1 - qlen``, (distances, bsz or 1, d_model)."""
         like = self.word_embedding.weight
         distances = torch.arange(klen, -qlen, -1, dtype=torch.float64, device=like.device)
         if self.clamp_len > 0:
@@ -46,12 +46,12 @@ class XLNet(XLNetModel):
 
 
 def new_xlnet(sizes: dict[str, Any]) -> XLNet:
-    """An XLNet with random weights; ``sizes`` are fields of transformers' XLNetConfig."""
+    """Create an XLNet with random weights; ``sizes`` are fields of transformers' XLNetConfig."""
     return _checked(XLNet(XLNetConfig(**{**sizes, "mem_len": None})))  # type: ignore[no-untyped-call]
 
 
 def load_xlnet(encoder: str) -> XLNet:
-    """A pretrained XLNet from a folder or, by its name, from the local cache."""
+    """Load a pretrained XLNet from a folder or, by name, from the local cache."""
     return _checked(load_pretrained(XLNet, encoder, mem_len=None))
 
 
@@ -73,11 +73,11 @@ def encode(
     memory: Memory | None,
     recompute: bool,
 ) -> tuple[Tensor, Memory]:
-    """Vectors of consecutive pieces, (n, d_model), and the memory after them: what the last one saw, and itself.
+    """Return vectors of consecutive pieces, (n, d_model), and the memory after them.
 
-    Piece p has ``lengths[p]`` of the ``ids`` (n,) and sees ``seen[p]`` tokens before it, in ``memory`` or in earlier
-    pieces. With ``recompute``, a layer's inner values are not kept but computed again in the backward pass, for a few
-    pieces at a time.
+    Piece p consists of ``lengths[p]`` of the ``ids`` (n,) and sees the ``seen[p]`` tokens before it, in ``memory`` or
+    in earlier pieces; the memory afterwards covers the last piece and the tokens it saw. With ``recompute``, a
+    layer's intermediate values are not kept but recomputed in the backward pass, a few pieces at a time.
     """
     hidden = model.dropout(model.word_embedding(ids))
     cached = 0 if memory is None else memory[0].shape[0]
@@ -101,12 +101,12 @@ def encode(
 
 
 class _Spans:
-    """Where the tokens of consecutive pieces of a batch, and the cached tokens before each, are."""
+    """Positions of the tokens of consecutive pieces in a batch, and of the cached tokens before each piece."""
 
     def __init__(
         self, lengths: list[int], seen: list[int], first: int, cached: int, farthest: int, device: torch.device
     ) -> None:
-        """``first`` is the pieces' first token in the batch; ``farthest`` the largest distance in all of it."""
+        """``first`` is the pieces' first token in the batch; ``farthest`` is the largest distance in the batch."""
         self.lengths = lengths
         self.seen = seen
         self.farthest = farthest
@@ -116,19 +116,19 @@ class _Spans:
         for length, count in zip(lengths, seen, strict=True):
             ranges.append(torch.arange(start - count, start))
             start += length
-        rows = torch.cat(ranges)  # (sum of seen,), rows of memory and batch together
+        rows = torch.cat(ranges)  # (sum of seen,), rows of the memory followed by the batch
         self._rows = slice(int(rows.min()), int(rows.max()) + 1) if len(rows) else slice(0, 0)
         self.cached = (rows - self._rows.start).to(device)
 
     def of(self, hidden: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
-        """The pieces' own tokens, and the tokens that they see before themselves."""
+        """Return the pieces' own tokens and the rows that contain the cached tokens they see."""
         return hidden[self._tokens], before[self._rows]
 
 
 def _groups(
     lengths: Sequence[int], seen: Sequence[int], cached: int, most: int, device: torch.device
 ) -> list[_Spans]:
-    """Consecutive pieces of at most this many tokens together, or one piece."""
+    """Group consecutive pieces up to ``most`` tokens per group, or one longer piece."""
     farthest = max(length + count for length, count in zip(lengths, seen, strict=True))
     groups = []
     first = end = token = 0
@@ -143,13 +143,13 @@ def _groups(
 
 
 def _positions(model: XLNetModel, farthest: int, longest: int) -> Tensor:
-    """Encodings of the distances ``farthest`` down to ``1 - longest``, (distances, d_model)."""
+    """Return encodings of distances ``farthest`` down to ``1 - longest``, (distances, d_model)."""
     table: Tensor = model.relative_positional_encoding(longest, farthest)
     return table[:, 0]
 
 
 def _layer(layer: Any, hidden: Tensor, before: Tensor, positions: Tensor, spans: _Spans) -> Tensor:
-    """One layer over all tokens: hidden (n, d_model) to the same."""
+    """Apply one layer to all tokens of a group, (n, d_model) to (n, d_model)."""
     attention = layer.rel_attn
     query = _heads(hidden, attention.q)
     by_content = (query + attention.r_w_bias[:, None]).split(spans.lengths, 1)
@@ -180,16 +180,16 @@ def _layer(layer: Any, hidden: Tensor, before: Tensor, positions: Tensor, spans:
 
 
 def _heads(vectors: Tensor, weight: Tensor) -> Tensor:
-    """(n, d_model) through (d_model, heads, d_head) to (heads, n, d_head)."""
+    """Project (n, d_model) by (d_model, heads, d_head) to (heads, n, d_head)."""
     _, heads, size = weight.shape
     return (vectors @ weight.flatten(1)).view(-1, heads, size).transpose(0, 1).contiguous()
 
 
 def align(scores: Tensor, keys: int) -> Tensor:
-    """Scores by distance, (heads, n, keys + n), farthest first, to scores by key, (heads, n, keys).
+    """Convert scores by distance, (heads, n, keys + n), farthest first, to scores by key, (heads, n, keys).
 
-    Row i starts at its farthest key, n - i columns in: read row after row, each starts one column less than a whole
-    row after the one before.
+    Row i's farthest key is in column n - i, so in the flattened matrix each row's keys start one element less than a
+    full row after those of the previous row.
     """
     heads, n, distances = scores.shape
     shifted = scores.reshape(heads, n * distances)[:, n:].view(heads, n, distances - 1)

@@ -1,8 +1,8 @@
-"""XLNet with recurrence, for inference: keys and values of cached tokens are kept, not computed anew.
+"""XLNet with recurrence, for inference: keys and values of cached tokens are kept instead of recomputed.
 
-transformers caches each layer's input and projects all of it for every sentence. A cached token never changes, so
-neither do its keys and values; what depends on the distance between two tokens is the same for all tokens and is
-computed once. The result is that of the recurrence. The cache is a value, passed in and out. Knows no gradients.
+transformers caches each layer's input and projects all of it again for every sentence. But cached tokens never
+change, so neither do their keys and values; terms that depend only on the distance between two tokens are computed
+once. The result equals that of the recurrence. The cache is a value, passed in and returned. No gradients.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from incoref.learning.paper.xlnet import align
 
 
 class _Buffer:
-    """Room for keys and values; rows below ``filled`` never change, so caches that end at different rows share it."""
+    """Storage for keys and values; rows below ``filled`` never change, so several caches can share one buffer."""
 
     def __init__(self, shape: tuple[int, int, int, int], capacity: int, like: Tensor) -> None:
         layers, parts, heads, size = shape
@@ -31,7 +31,7 @@ class _Buffer:
 
 @dataclass(frozen=True, slots=True)
 class KeyValueCache:
-    """Keys and values of the cached tokens at each layer: rows ``start`` to ``end`` of a buffer."""
+    """Keys and values of the cached tokens at each layer: rows ``start`` to ``end`` (exclusive) of a buffer."""
 
     buffer: _Buffer
     start: int = 0
@@ -41,11 +41,11 @@ class KeyValueCache:
         return self.end - self.start
 
     def last(self, count: int) -> KeyValueCache:
-        """The cache of the last ``count`` tokens."""
+        """Return the cache of the last ``count`` tokens."""
         return replace(self, start=max(self.start, self.end - count))
 
     def extended(self, count: int) -> KeyValueCache:
-        """A cache with room for ``count`` more tokens, to be written; this one stays as it is."""
+        """Return a cache with space for ``count`` more tokens, to be filled in; this one stays unchanged."""
         buffer, start, end = self.buffer, self.start, self.end
         layers, parts, heads, capacity, size = buffer.rows.shape
         if buffer.filled > end or end + count > capacity:
@@ -59,7 +59,7 @@ class KeyValueCache:
 class CachedXLNet:
     """An XLNet whose weights are laid out for reading one short piece after another.
 
-    It copies the weights: make it anew after training has changed them.
+    It copies the weights, so create a new one after further training.
     """
 
     def __init__(self, model: XLNetModel) -> None:
@@ -69,14 +69,14 @@ class CachedXLNet:
         self._reach = 0
 
     def empty_cache(self) -> KeyValueCache:
-        """The cache before the first piece."""
+        """Return the cache before the first piece."""
         first = self._layers[0]
         like = self._model.word_embedding.weight
         return KeyValueCache(_Buffer((len(self._layers), 2, first.heads, first.size), 0, like))
 
     @torch.inference_mode()
     def encode(self, ids: Tensor, cache: KeyValueCache) -> tuple[Tensor, KeyValueCache]:
-        """Vectors of a piece, (n, d_model), and the cache with the piece at its end, uncut."""
+        """Return vectors of a piece, (n, d_model), and the cache with the piece appended, not truncated."""
         grown = cache.extended(len(ids))
         self._reach_to(len(grown))
         hidden = self._model.word_embedding(ids)
@@ -85,7 +85,7 @@ class CachedXLNet:
         return hidden, grown
 
     def _reach_to(self, farthest: int) -> None:
-        """Tabulate every layer's keys of all distances up to ``farthest``, either way."""
+        """Tabulate every layer's distance keys for all distances up to ``farthest``, in both directions."""
         if farthest > self._reach:
             self._reach = max(farthest, 2 * self._reach)
             table = self._model.relative_positional_encoding(self._reach, self._reach)[:, 0]
@@ -97,7 +97,7 @@ class _Layer:
     def __init__(self, layer: Any) -> None:
         attention = layer.rel_attn
         self.heads, self.size = attention.n_head, attention.d_head
-        # The softmax's scale goes into the queries, the two query biases are added to separate copies of them.
+        # The softmax scale is folded into the queries and their two biases.
         scaled = attention.q.flatten(1).T * attention.scale
         self.project = _linear(torch.cat([scaled, attention.k.flatten(1).T, attention.v.flatten(1).T]), None)
         self.content_bias = attention.r_w_bias[:, None] * attention.scale
@@ -111,12 +111,12 @@ class _Layer:
         self.outer = _linear(layer.ff.layer_2.weight, layer.ff.layer_2.bias)
 
     def tabulate(self, table: Tensor) -> None:
-        """Keys of the distances reach, reach - 1, ..., 1 - reach, (heads, d_head, distances)."""
+        """Compute keys for distances reach, reach - 1, ..., 1 - reach, (heads, d_head, distances)."""
         keys = (table.to(self.position_weight) @ self.position_weight).view(len(table), self.heads, self.size)
         self.distance_keys = keys.permute(1, 2, 0).contiguous()
 
     def forward(self, hidden: Tensor, seen: Tensor, reach: int) -> Tensor:
-        """The layer's output, (n, d_model); writes the keys and values of its input to the end of ``seen``."""
+        """Return the layer's output, (n, d_model); writes the keys and values of its input to the end of ``seen``."""
         n, count = len(hidden), seen.shape[2]
         projected = self.project(hidden).view(n, 3, self.heads, self.size).permute(1, 2, 0, 3)
         query = projected[0]
@@ -131,9 +131,9 @@ class _Layer:
 
 
 def _linear(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
-    """A linear layer. In one thread on a CPU ONNX Runtime computes it, which packs the weight once for short inputs.
+    """Return a linear layer; with one CPU thread, ONNX Runtime computes it, as it packs the weight only once.
 
-    With AVX2 that takes two thirds of the time of PyTorch's own product of 22 rows.
+    For an input of 22 rows with AVX2, this takes two thirds of PyTorch's time.
     """
     kept = weight.detach().contiguous()
     if kept.device.type != "cpu" or kept.dtype is not torch.float32 or torch.get_num_threads() > 1:
@@ -145,7 +145,7 @@ def _linear(weight: Tensor, bias: Tensor | None) -> Callable[[Tensor], Tensor]:
 
 
 def _linear_graph(weight: Tensor, bias: Tensor | None) -> bytes:
-    """An ONNX model of one node, x (n, in) to (n, out)."""
+    """Return an ONNX model of one linear node, (n, in) to (n, out)."""
     constants = {"weight": weight.T.contiguous()} | ({} if bias is None else {"bias": bias.detach()})
     columns, rows = weight.shape
     graph = helper.make_graph(
@@ -166,13 +166,13 @@ def _one_thread() -> onnxruntime.SessionOptions:
 
 
 class CachedReader:
-    """Reads one document piece by piece."""
+    """Reads one document piece by piece, keeping the cache between pieces."""
 
     def __init__(self, encoder: XLNetModel | CachedXLNet) -> None:
         self._encoder = encoder if isinstance(encoder, CachedXLNet) else CachedXLNet(encoder)
         self._cache = self._encoder.empty_cache()
 
     def encode(self, ids: Tensor, cache: int) -> Tensor:
-        """Vectors of the next piece, (n, d_model), which sees at most ``cache`` of the tokens before it."""
+        """Return vectors of the next piece, (n, d_model); it sees up to ``cache`` preceding tokens."""
         vectors, self._cache = self._encoder.encode(ids, self._cache.last(cache))
         return vectors
