@@ -1,1 +1,1 @@
-"""The systems that the paper compares with, on any encoder of ours: c2f, s2e, ICoref, longdoc, CorefQA."""
+"""Baselines that the paper compares with, on any of our encoders: c2f, s2e, ICoref, longdoc, CorefQA."""

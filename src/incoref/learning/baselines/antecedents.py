@@ -1,4 +1,4 @@
-"""What c2f and s2e share: clusters from antecedents, gold antecedents, the marginal log-likelihood."""
+"""Shared code for linking to antecedents: clusters from links, gold clusters, the marginal log-likelihood."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NO_ANTECEDENT = -1
 
 
 def clusters_of(spans: Sequence[Span], antecedents: Sequence[int]) -> Clusters:
-    """The clusters that links make, in order of creation; a span without links is in none."""
+    """Return the clusters that the links form, in order of creation; spans without links are omitted."""
     clusters: Clusters = []
     cluster_of: dict[int, int] = {}
     for span, antecedent in enumerate(antecedents):
@@ -28,11 +28,11 @@ def clusters_of(spans: Sequence[Span], antecedents: Sequence[int]) -> Clusters:
 
 
 def gold_clusters(spans: Sequence[Span], gold: Mapping[Span, int], like: Tensor) -> Tensor:
-    """The number of every span's gold cluster, from 1; 0 for a span that is none, (n,)."""
+    """Return each span's gold cluster, numbered from 1, or 0 for a non-mention, (n,)."""
     return torch.tensor([gold.get(span, -1) + 1 for span in spans], dtype=torch.long, device=like.device)
 
 
 def marginal_loss(scores: Tensor, gold: Tensor) -> Tensor:
-    """Minus the log-likelihood of all gold entries together, one per row: ``scores`` (n, k), ``gold`` (n, k)."""
+    """Return the negative log of the total gold probability per row, (n,): ``scores`` (n, k), ``gold`` (n, k)."""
     of_gold = scores.masked_fill(~gold, -torch.inf)
     return torch.logsumexp(scores, dim=1) - torch.logsumexp(of_gold, dim=1)

@@ -1,8 +1,8 @@
 """c2f: coarse-to-fine span ranking (Lee et al. 2018), with any encoder (BERT: Joshi et al. 2019; SpanBERT: 2020).
 
-All spans within a sentence are scored, the best that don't cross are kept, a bilinear score leaves each a few
-candidate antecedents, a feed-forward network scores these, and a span links to the best or, at score 0, to none.
-Knows no encoder.
+All spans within a sentence are scored and the best non-crossing ones kept. A bilinear score selects a few candidate
+antecedents for each; a feed-forward network scores these, and a span links to the best one or, at score 0, to none.
+Independent of the encoder.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from incoref.learning.nets.layers import Dropout
 
 @dataclass(frozen=True, slots=True)
 class C2FScores:
-    """All that is computed for a document, with n candidates, K spans kept and k antecedents of each."""
+    """All scores of a document, with n candidates, K kept spans and k antecedents per span."""
 
     candidates: Spans
     mention_scores: Tensor  # (n,)
     kept: Tensor  # (K,) indices of candidates
     spans: Spans
     vectors: Tensor  # (K, size)
-    coarse_all: Tensor  # (K, K), minus infinity where the column's span is not before the row's
+    coarse_all: Tensor  # (K, K), minus infinity unless the column's span precedes the row's
     antecedents: Tensor  # (K, k), best coarse score first
     coarse: Tensor  # (K, k)
     fine: Tensor  # (K, k)
@@ -48,7 +48,7 @@ class C2FScores:
 
     @property
     def links(self) -> list[int]:
-        """The antecedent of every span, or NO_ANTECEDENT."""
+        """The antecedent of each kept span, or NO_ANTECEDENT."""
         choice = self.scores.argmax(dim=1)
         taken = self.antecedents.gather(1, (choice - 1).clamp(min=0)[:, None]).squeeze(1)
         return torch.where(choice == 0, NO_ANTECEDENT, taken).tolist()
@@ -59,15 +59,15 @@ class C2FScores:
 
     @property
     def comparisons(self) -> int:
-        """Pairs of spans that were compared."""
+        """Number of span pairs compared."""
         return len(self.spans) * (len(self.spans) - 1) // 2
 
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """The step between the two passes of ``attended``."""
+    """Intermediate values between the two passes when ``attended`` is set."""
 
-    first_scores: Tensor  # (K, k), without that of no antecedent
+    first_scores: Tensor  # (K, k), without the no-antecedent column
     attended: Tensor  # (K, size)
     gate: Tensor  # (K, size)
     vectors: Tensor  # (K, size)
@@ -92,7 +92,7 @@ class C2F(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, pieces: Tensor, document: Pieces) -> C2FScores:
-        """Scores of a document whose pieces have the vectors (T, vector)."""
+        """Score a document, given the vectors of its pieces, (T, vector)."""
         spans = candidates(_tensor(document.sentence, pieces), self.config.widest)
         mention_scores = self.span_scorer.scores(pieces, spans)
         count = int(min(self.config.most_spans, self.config.ratio * len(document)))
@@ -114,7 +114,7 @@ class C2F(nn.Module):
         )
 
     def _coarse(self, vectors: Tensor, mention_scores: Tensor) -> Tensor:
-        """m_i + m_j + (B g_i + b) · g_j + the score of their distance, (K, K)."""
+        """Return m_i + m_j + (B g_i + b) · g_j + distance score, (K, K)."""
         place = torch.arange(len(vectors), device=vectors.device)
         distance = place[:, None] - place
         bilinear = self.dropout(self.bilinear(vectors)) @ self.dropout(vectors).T
@@ -123,12 +123,12 @@ class C2F(nn.Module):
         return masked
 
     def distance_scores(self) -> Tensor:
-        """What each class of distance adds to the coarse score, (classes,)."""
+        """Return each distance class's contribution to the coarse score, (classes,)."""
         scores: Tensor = self.distance_score(self.dropout(self.distance_prior.weight)).squeeze(1)
         return scores
 
     def _pair_features(self, document: Pieces, spans: Spans, antecedents: Tensor) -> Tensor:
-        """Speakers, genre, segments apart, spans apart: (K, k, 4 features)."""
+        """Embed same speaker, genre, distance in segments and distance in spans, (K, k, 4 · feature)."""
         speaker, segment = (_tensor(of, antecedents)[spans.first] for of in (document.speaker, document.segment))
         same = (speaker[:, None] == speaker[antecedents]).long()
         segments_apart = (segment[:, None] - segment[antecedents]).clamp(0, self.config.segments - 1)
@@ -144,7 +144,7 @@ class C2F(nn.Module):
         return joined
 
     def _attended(self, vectors: Tensor, antecedents: Tensor, scores: Tensor) -> Attended:
-        """Each span's vector moved towards the mean of its antecedents, itself standing for none."""
+        """Move each span's vector towards the weighted mean of its antecedents; itself represents no antecedent."""
         assert self.gate is not None
         of_choices = torch.cat([vectors[:, None], vectors[antecedents]], dim=1)
         attended = torch.einsum("kc,kcs->ks", torch.softmax(scores, dim=1), of_choices)
@@ -152,7 +152,7 @@ class C2F(nn.Module):
         return Attended(scores[:, 1:], attended, gate, gate * attended + (1 - gate) * vectors)
 
     def loss(self, scores: C2FScores, document: Pieces) -> Tensor:
-        """The loss of the configuration; a sum over spans."""
+        """Return the configured loss, summed over spans."""
         gold = self.gold(scores, document)
         loss = self.hinge_loss(scores, gold) if self.config.loss == "hinge" else self.marginal_loss(scores, gold)
         if self.config.mention_loss:
@@ -162,7 +162,7 @@ class C2F(nn.Module):
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """The loss of a document; of a long one, of some segments of it."""
+        """Yield the loss of a document; a long one is cut to a random range of segments."""
         segments = document.segment[-1] + 1
         if segments > self.config.segments:
             first = int(rng.integers(segments - self.config.segments + 1))
@@ -174,7 +174,7 @@ class C2F(nn.Module):
         return Prediction(scores.clusters, len(scores.candidates), scores.comparisons)
 
     def gold(self, scores: C2FScores, document: Pieces) -> Tensor:
-        """Which entries of the scores are right, (K, 1 + k)."""
+        """Return a mask of the correct entries of the scores, (K, 1 + k)."""
         cluster = gold_clusters(scores.spans.pairs(), document.gold, scores.kept)
         real = scores.coarse > -torch.inf
         same = (cluster[:, None] == cluster[scores.antecedents]) & (cluster[:, None] > 0) & real
@@ -184,13 +184,13 @@ class C2F(nn.Module):
         return marginal_loss(scores.scores, gold).sum()
 
     def mention_loss(self, scored: C2FScores, document: Pieces) -> Tensor:
-        """Cross-entropy of whether each span that is kept is a gold mention."""
+        """Return the cross-entropy of classifying kept spans as gold mentions or not."""
         gold = gold_clusters(scored.spans.pairs(), document.gold, scored.kept) > 0
         scores = scored.mention_scores[scored.kept]
         return nn.functional.binary_cross_entropy_with_logits(scores, gold.to(scores), reduction="sum")
 
     def hinge_loss(self, scores: C2FScores, gold: Tensor) -> Tensor:
-        """A margin between the best entry and the best right one, its weight by the kind of mistake."""
+        """Return the hinge loss between the best and the best correct entry, weighted by the kind of mistake."""
         best, choice = scores.scores.max(dim=1)
         best_gold, right = scores.scores.masked_fill(~gold, -torch.inf).max(dim=1)
         false_new = self.config.false_new
@@ -201,7 +201,7 @@ class C2F(nn.Module):
 
 
 def _with_none(scores: Tensor) -> Tensor:
-    """Scores of antecedents with that of having none, 0, before them."""
+    """Prepend a column of zeros, the score of having no antecedent."""
     return torch.cat([scores.new_zeros(len(scores), 1), scores], dim=1)
 
 

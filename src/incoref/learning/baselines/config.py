@@ -1,4 +1,4 @@
-"""Settings of the systems that the paper compares with. The defaults are those of their authors."""
+"""Settings of the baselines that the paper compares with; the defaults are those of their authors."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ BASELINES: dict[str, type[BaselineConfig]] = {
     "longdoc": LongdocConfig,
     "corefqa": CorefQAConfig,
 }
-"""The settings of each system, by kind."""
+"""The settings class of each baseline, by kind."""

@@ -1,11 +1,12 @@
-"""CorefQA: coreference as question answering (Wu et al. 2020), small.
+"""CorefQA: coreference as question answering (Wu et al. 2020), at small scale.
 
-Mentions are proposed first. For each, the encoder reads its sentence, with the mention marked, before every passage
-of the document, and tags the passage's pieces as beginning, inside or outside of an answer: a mention of the same
-entity. A pair's score joins the answers to both mentions' questions with their mention scores; a mention links to the
-best one before it or, at score 0, to none. ``corefqa_definition`` is the same, one question and one answer at a time.
+Mentions are proposed first. For each one, the encoder reads its sentence, with the mention marked, before every
+passage of the document, and tags the passage's pieces as beginning, inside or outside of an answer, which is a
+mention of the same entity. A pair's score combines the answers to both mentions' questions with their mention scores;
+a mention links to the best preceding one or, at score 0, to none. ``corefqa_definition`` computes the same, one
+question and answer at a time.
 
-Built from the paper; a mention is marked by separators, as pretrained vocabularies have no other symbols to spare.
+Implemented from the paper. Mentions are marked by separators, as pretrained vocabularies have no other spare symbols.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _WINDOWS_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """The mentions that questions are asked about."""
+    """Proposed mentions, about which questions are asked."""
 
     candidates: Spans
     scores_of_all: Tensor  # (n,)
@@ -39,7 +40,7 @@ class Proposals:
 
 class CorefQA(nn.Module):
     def __init__(self, config: CorefQAConfig, vector: int, symbols: tuple[int, int]) -> None:
-        """``symbols`` begin and end the encoder's windows; the second also separates."""
+        """``symbols`` are the ids that begin and end an encoder window; the second is also the separator."""
         super().__init__()
         self.config = config
         self.start, self.separator = symbols
@@ -49,14 +50,14 @@ class CorefQA(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def proposals(self, pieces: Tensor, document: Pieces) -> Proposals:
-        """The best-scored spans, in order; ``pieces`` is (T, vector)."""
+        """Return the best-scored spans in text order; ``pieces`` is (T, vector)."""
         spans = candidates(torch.tensor(document.sentence, device=pieces.device), self.config.widest)
         scores = self.mention_score(torch.cat([pieces[spans.first], pieces[spans.last]], dim=1))
         kept = best(scores, int(self.config.ratio * len(document))).sort().values
         return Proposals(spans, scores, spans[kept], scores[kept])
 
     def question(self, document: Pieces, span: Span) -> list[int]:
-        """The sentence of a mention, as much of it as fits, with the mention between separators."""
+        """Return the ids of a mention's sentence, as far as it fits, with the mention between separators."""
         ids, room = document.ids, self.config.context // 2
         first, last = span
         left, right = first, last + 1
@@ -70,7 +71,7 @@ class CorefQA(nn.Module):
         return [self.start, *ids[left:first], *marked, *ids[last + 1 : right], self.separator]
 
     def windows(self, document: Pieces, span: Span) -> list[Window]:
-        """The question about a mention before each passage of the document; only the passage is used."""
+        """Return the question about a mention followed by each passage; only the passages' vectors are used."""
         question, ids = self.question(document, span), document.ids
         room = max(self.config.context - len(question) - 1, 1)
         passages = [ids[start : start + room] for start in range(0, len(ids), room)]
@@ -80,12 +81,12 @@ class CorefQA(nn.Module):
         ]
 
     def tags(self, vectors: Tensor) -> Tensor:
-        """Log-probabilities of BEGIN, INSIDE and OUTSIDE, (…, 3)."""
+        """Return log-probabilities of BEGIN, INSIDE and OUTSIDE, (…, 3)."""
         logits = self.tag_output(self.dropout(torch.relu(self.tag_hidden(vectors))))
         return torch.log_softmax(logits, dim=-1)
 
     def answers(self, encode: Encode, document: Pieces, asked: Spans) -> Tensor:
-        """How well each span answers each one's question, (asked, asked): the mean of its tags' log-probabilities."""
+        """Return each span's mean tag log-probability as an answer to each span's question, (asked, asked)."""
         questions = [self.windows(document, span) for span in asked.pairs()]
         windows = [window for of_one in questions for window in of_one]
         read = [encode(windows[at : at + _WINDOWS_AT_ONCE]) for at in range(0, len(windows), _WINDOWS_AT_ONCE)]
@@ -95,7 +96,10 @@ class CorefQA(nn.Module):
         return total / (asked.width + 1)
 
     def pair_scores(self, answers: Tensor, mention_scores: Tensor) -> Tensor:
-        """No antecedent, then each span: minus infinity unless it comes before and is among the best, (K, 1 + K)."""
+        """Return scores of no antecedent, then of each span, (K, 1 + K).
+
+        Spans that don't precede the mention or aren't among its best answers get minus infinity.
+        """
         config, place = self.config, torch.arange(len(answers), device=answers.device)
         later = place[:, None] <= place
         forward = answers.masked_fill(later, -torch.inf)
@@ -109,7 +113,7 @@ class CorefQA(nn.Module):
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """The loss of the proposals, and of some questions: those that are asked count as all mentions there are."""
+        """Yield the loss of the proposals, then of a sample of questions, treated as the only mentions."""
         proposals = self.proposals(encode(document.windows), document)
         yield {"mentions": self._mention_loss(proposals, document)}
         spans, gold = proposals.spans.pairs(), document.gold
@@ -125,7 +129,7 @@ class CorefQA(nn.Module):
         return nn.functional.binary_cross_entropy_with_logits(proposals.scores_of_all, target)
 
     def _some(self, spans: Sequence[Span], gold: dict[Span, int], rng: np.random.Generator) -> list[int]:
-        """The numbers of a few spans to ask about: up to half of them mentions, the rest any."""
+        """Sample the indices of spans to ask about: up to half of them gold mentions, the rest arbitrary."""
         order = rng.permutation(len(spans)).tolist()
         mentions = [number for number in order if spans[number] in gold][: self.config.questions // 2]
         rest = [number for number in order if number not in set(mentions)]
@@ -142,7 +146,7 @@ class CorefQA(nn.Module):
 
 
 def _right(spans: Spans, scores: Tensor, document: Pieces) -> Tensor:
-    """Which entries of the pair scores are right, (K, 1 + K)."""
+    """Return a mask of the correct entries of the pair scores, (K, 1 + K)."""
     cluster = gold_clusters(spans.pairs(), document.gold, scores)
     same = (cluster[:, None] == cluster) & (cluster[:, None] > 0) & (scores[:, 1:] > -torch.inf)
     return torch.cat([~same.any(dim=1, keepdim=True), same], dim=1)

@@ -1,4 +1,4 @@
-"""CorefQA step by step: one question, one answer, one pair at a time. What the fast way is tested against."""
+"""CorefQA step by step: one question, answer and pair at a time. The fast implementation is tested against it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Span
 
 
 def resolve(system: CorefQA, encode: Encode, document: Pieces) -> Clusters:
-    """The clusters of a document."""
+    """Return the clusters of a document."""
     proposals = system.proposals(encode(document.windows), document)
     mentions, scores = proposals.spans.pairs(), proposals.scores.tolist()
     asked = {mention: _tags(system, encode, document, mention) for mention in mentions}
@@ -32,11 +32,11 @@ def resolve(system: CorefQA, encode: Encode, document: Pieces) -> Clusters:
 
 
 Tags = list[list[float]]
-"""Log-probabilities of the three tags for every piece of the document."""
+"""Log-probabilities of the three tags, per piece of the document."""
 
 
 def _tags(system: CorefQA, encode: Encode, document: Pieces, mention: Span) -> Tags:
-    """What the question about a mention makes of every piece, passage by passage."""
+    """Ask about a mention, passage by passage, and return the tags of every piece."""
     tags: Tags = []
     for window in system.windows(document, mention):
         tags += system.tags(encode([window])).tolist()
@@ -44,7 +44,7 @@ def _tags(system: CorefQA, encode: Encode, document: Pieces, mention: Span) -> T
 
 
 def _answer(tags: Tags, span: Span) -> float:
-    """The mean log-probability of a beginning and then insides."""
+    """Return the mean log-probability of BEGIN followed by INSIDE tags over a span."""
     first, last = span
     total = tags[first][BEGIN]
     for piece in range(first + 1, last + 1):

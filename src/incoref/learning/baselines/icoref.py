@@ -1,9 +1,9 @@
-"""ICoref: c2f's span scores, but spans join entities one by one, segment by segment (Xia, Sedoc & Van Durme 2020).
+"""ICoref: c2f's span scores, with incremental clustering segment by segment (Xia, Sedoc & Van Durme 2020).
 
-Each segment's best spans are taken in order. A span is scored against the vector of every active entity; the best
-above the threshold takes it in by a learned interpolation, otherwise it founds an entity. After a segment, entities
-that have not been mentioned for long leave. With one sentence per segment this is ICoref-inc. Memory is a value,
-passed in and out. Knows no encoder.
+Each segment's best spans are processed in order. A span is scored against the vector of every active entity. The best
+entity above the threshold absorbs it by a learned interpolation; otherwise the span starts a new entity. After a
+segment, entities that haven't been mentioned recently are evicted. With one sentence per segment, this is ICoref-inc.
+Memory is a value, passed in and returned. Independent of the encoder.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from incoref.learning.baselines.spans import (
 
 _INTERPOLATION_HIDDEN = 300
 NEW = 0
-"""The choice of founding an entity; n is the n-th active one."""
+"""The choice to start a new entity; choice n ≥ 1 is the n-th active entity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     vector: Tensor  # (size,)
     spans: tuple[Span, ...]
-    """In the order in which they joined."""
+    """In the order in which they were added."""
     mention_score: float
-    """The mean of its spans' mention scores; plays no part."""
+    """The mean of its spans' mention scores; informational only."""
     gold: frozenset[int] = frozenset()
-    """The gold clusters of its spans."""
+    """Gold clusters of its spans."""
 
     @property
     def latest(self) -> Span:
@@ -57,38 +57,38 @@ class Memory:
     evicted: tuple[Entity, ...] = ()
 
     def detached(self) -> Memory:
-        """The same without gradients."""
+        """Return a copy without gradients."""
         active = tuple(replace(entity, vector=entity.vector.detach()) for entity in self.active)
         return replace(self, active=active)
 
     @property
     def clusters(self) -> Clusters:
-        """All entities' spans, the largest first."""
+        """The spans of all entities, largest entity first."""
         entities = [*self.active, *self.evicted]
         return sorted((list(entity.spans) for entity in entities), key=len, reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happened with one span."""
+    """The decision about one span."""
 
     span: Span
     mention_score: Tensor
     scores: Tensor | None
-    """(1 + active,): a new entity, then the active ones in order of foundation; None where there were none."""
+    """(1 + active,): a new entity, then the active ones in order of creation; None without active entities."""
     gold: tuple[int, ...]
-    """The right entries of the scores."""
+    """Indices of the correct scores."""
     choice: int
     interpolation: Tensor | None
-    """The share of the entity's vector in the merged one, (1,); None for a new entity."""
+    """Weight of the entity's old vector in the merged one, (1,); None for a new entity."""
     loss: Tensor | None
     memory: Memory
-    """After the step."""
+    """Memory after the step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What was computed for one segment."""
+    """Scores and decisions for one segment."""
 
     start: int
     length: int
@@ -98,7 +98,7 @@ class Segment:
     steps: tuple[Step, ...]
     mention_loss: Tensor
     memory: Memory
-    """After entities have left."""
+    """Memory after eviction."""
 
     @property
     def loss(self) -> Tensor:
@@ -107,21 +107,21 @@ class Segment:
 
     @property
     def comparisons(self) -> int:
-        """Pairs of a span and an entity that were compared."""
+        """Number of span–entity pairs compared."""
         return sum(len(step.scores) - 1 for step in self.steps if step.scores is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """What is known of a document beside its text."""
+    """Gold information about a document, and how to use it."""
 
     gold: Mapping[Span, int] = field(default_factory=dict)
-    """The number of every gold span's cluster."""
+    """Maps each gold span to its cluster's number."""
     learning: bool = False
-    """Whether the loss is that of training; plays a part with ``mentions`` alone."""
+    """Whether to read as in training; only matters with the setting ``mentions``."""
     teacher_forcing: bool = False
     gold_mentions: bool = False
-    """Take the gold spans instead of the best-scored ones."""
+    """Use the gold spans instead of the best-scored ones."""
 
 
 class ICoref(nn.Module):
@@ -140,7 +140,7 @@ class ICoref(nn.Module):
     def read_segment(
         self, pieces: Tensor, document: Pieces, start: int, memory: Memory, guidance: Guidance | None = None
     ) -> Segment:
-        """One segment, whose pieces from ``start`` on have the vectors (n, vector)."""
+        """Read one segment, given the vectors of its pieces from ``start`` on, (n, vector)."""
         guidance, length = guidance or Guidance(), len(pieces)
         sentence = torch.tensor(document.sentence[start : start + length], device=pieces.device)
         spans = candidates(sentence, self.config.widest)
@@ -153,7 +153,7 @@ class ICoref(nn.Module):
         else:
             order = kept.sort().values
             taken, scores = spans[order], mention_scores[order]
-        # Spans in the sentence of the segment's last piece are dropped: it is the next one, or is not finished.
+        # Drop spans in the sentence of the last piece: it is the next sentence, or is incomplete.
         treated = sentence[taken.first] < sentence[-1]
         taken, scores = taken[treated], scores[treated]
         vectors = self.span_scorer.vectors(pieces, taken)
@@ -177,7 +177,7 @@ class ICoref(nn.Module):
     def _step(
         self, span: Span, vector: Tensor, score: Tensor, memory: Memory, genre: int, guidance: Guidance
     ) -> Step:
-        """Put a span into the best-scored entity or a new one."""
+        """Add a span to the best-scored entity or a new one."""
         cluster = guidance.gold.get(span)
         gold = tuple(n for n, entity in enumerate(memory.active, start=1) if cluster in entity.gold) or (NEW,)
         scores, loss, choice = None, None, NEW
@@ -199,18 +199,18 @@ class ICoref(nn.Module):
         return Step(span, score, scores, gold, choice, share, loss, replace(memory, active=tuple(active)))
 
     def _is_left_out(self, score: Tensor, guidance: Guidance) -> bool:
-        """Whether a span is learned from but changes no entity: in training, one that is taken for no mention."""
+        """Whether a span contributes to the loss but changes no entity: in training, if scored as a non-mention."""
         return guidance.learning and self.config.mentions and self.config.singletons and score.item() < 0
 
     def _scores(self, span: Span, vector: Tensor, score: Tensor, entities: Sequence[Entity], genre: int) -> Tensor:
-        """Of a new entity, then of the given ones, (1 + entities,)."""
+        """Return the scores of a new entity, then of the given ones, (1 + entities,)."""
         of_entities = torch.stack([entity.vector for entity in entities])
         centre = (span[0] + span[1]) / 2
         apart = [int(centre - (entity.latest[0] + entity.latest[1]) / 2) for entity in entities]
         rows = len(entities)
         features = torch.cat(
             [
-                vector.new_zeros(rows, self.config.feature),  # where other systems have speakers
+                vector.new_zeros(rows, self.config.feature),  # in place of the speaker feature of other systems
                 self.genre.weight[genre].expand(rows, -1),
                 self.distance(bucket(torch.tensor(apart, device=vector.device))),
                 self.segment_distance.weight[0].expand(rows, -1),
@@ -232,14 +232,14 @@ class ICoref(nn.Module):
         return Entity(mixed, (*entity.spans, span), mean, entity.gold | gold), share
 
     def _mention_loss(self, spans: Spans, start: int, scores: Tensor, guidance: Guidance) -> Tensor:
-        """With ``mentions``: cross-entropy of whether each span is a gold one."""
+        """Return the cross-entropy of classifying spans as gold mentions with the setting ``mentions``, else 0."""
         if not self.config.mentions:
             return scores.new_zeros(())
         gold = [(first + start, last + start) in guidance.gold for first, last in spans.pairs()]
         return nn.functional.binary_cross_entropy_with_logits(scores, scores.new_tensor(gold), reduction="sum")
 
     def _evict(self, memory: Memory, place: int) -> Memory:
-        """Entities leave whose latest span is too far from the next segment: twice as far if there are several."""
+        """Evict entities whose latest span is too far back; the limit doubles for non-singletons."""
         if self.config.evict is None:
             return memory
         stay: list[Entity] = []
@@ -252,7 +252,7 @@ class ICoref(nn.Module):
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """The loss of each segment, which is encoded when it is read."""
+        """Yield the loss of each segment; segments are encoded as they are read."""
         guidance = Guidance(document.gold, learning=True, teacher_forcing=self.config.teacher_forcing)
         frozen = encode if self.config.finetune else lambda windows: encode(windows).detach()
         for segment in self.segments(frozen, document, guidance, detach=True):
@@ -268,7 +268,7 @@ class ICoref(nn.Module):
     def segments(
         self, encode: Encode, document: Pieces, guidance: Guidance, detach: bool = False
     ) -> Iterator[Segment]:
-        """All segments of a document, one after the other; with ``detach``, no gradient goes from one to another."""
+        """Read the segments of a document in turn; with ``detach``, no gradients flow between segments."""
         memory = Memory()
         for (start, _), window in zip(document.segment_bounds(), document.windows, strict=True):
             segment = self.read_segment(
@@ -278,5 +278,5 @@ class ICoref(nn.Module):
             yield segment
 
     def clusters(self, memory: Memory) -> Clusters:
-        """The output: the largest first, without singletons unless they are wanted."""
+        """Return the output clusters, largest first, with singletons only if configured."""
         return [spans for spans in memory.clusters if len(spans) > 1 or self.config.singletons]

@@ -1,8 +1,9 @@
-"""longdoc: spans join entities one by one, with a memory that may be bounded (Toshniwal et al. 2020).
+"""longdoc: incremental clustering with optionally bounded memory (Toshniwal et al. 2020).
 
-The document's best spans are taken in order. A span is coreferent with the best-scored cell of memory, or not; if
-not, a second decision says whether it is written to a cell (a free one, one that the model gives up, or the least
-recently used), is a mention but not tracked, or is none. Memory is a value, passed in and out. Knows no encoder.
+The document's best spans are processed in order. A span is coreferent with the best-scored memory cell, or not; if
+not, a second decision determines whether it is written to a cell (a free one, one chosen by the model, or the least
+recently used), is a mention that isn't tracked, or isn't a mention. Memory is a value, passed in and returned.
+Independent of the encoder.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ NO_CELL = -1
 
 
 class Kind(IntEnum):
-    """What is done with a span; the numbers are the classes of the feature."""
+    """What to do with a span; the values are the classes of the previous-action feature."""
 
     COREFERENT = 0
     OVERWRITE = 1
-    IGNORE = 2  # no mention
-    NO_SPACE = 3  # a mention that is not tracked
-    START = 4  # before the first
+    IGNORE = 2  # not a mention
+    NO_SPACE = 3  # a mention that isn't tracked
+    START = 4  # before the first action
 
 
 class Action(NamedTuple):
@@ -55,15 +56,15 @@ UNTRACKED = Action(NO_CELL, Kind.NO_SPACE)
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The cells, and what was done last."""
+    """Memory cells and the previous action."""
 
     vectors: Tensor  # (cells, size), zeros where empty
     counts: tuple[int, ...]
-    """Mentions of each cell's entity; 0 for an empty cell."""
+    """Number of mentions of each cell's entity; 0 for an empty cell."""
     latest: tuple[int, ...]
-    """Number of each cell's latest mention."""
+    """Index of each cell's latest mention."""
     least_recent: tuple[int, ...]
-    """The cells, the least recently used first."""
+    """The cells, least recently used first."""
     previous: Kind = Kind.START
 
     @property
@@ -77,24 +78,24 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was computed for one span."""
+    """Scores and decision for one span."""
 
     mention: int
-    """Its number among the spans kept."""
+    """Its index among the kept spans."""
     mention_score: Tensor
     vector: Tensor
     memory: Memory
-    """Before the step."""
-    coref_scores: Tensor  # (cells + 1,): each cell, then none of them
+    """Memory before the step."""
+    coref_scores: Tensor  # (cells + 1,): each cell, then none
     write_scores: Tensor | None
-    """The second decision: where to write, no space, no mention; None where there is none to make."""
+    """Scores of the second decision (where to write, no space, not a mention); None if there is none to make."""
     action: Action | None
-    """The best-scored one; None where training made no second decision but the first says there is one."""
+    """The best-scored action; None if it depends on a second decision that training did not make."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """The spans of a document that are kept, in order."""
+    """The kept spans of a document, in text order."""
 
     candidates: Spans
     scores_of_all: Tensor  # (n,)
@@ -106,17 +107,17 @@ class Mentions:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document, read."""
+    """The result of reading a document."""
 
     mentions: Mentions
     steps: tuple[Step, ...]
     actions: tuple[Action, ...]
-    """The action taken for each span kept: the best-scored, or the gold one."""
+    """The action for each kept span, best-scored or gold."""
     memory: Memory
 
     @property
     def clusters(self) -> Clusters:
-        """Entities that were overwritten as they were, then those of the cells in order of first use."""
+        """Overwritten entities as they were, then those in the cells in order of first use."""
         closed: Clusters = []
         current: dict[int, list[Span]] = {}
         for span, (cell, kind) in zip(self.mentions.spans.pairs(), self.actions, strict=True):
@@ -130,7 +131,7 @@ class Reading:
 
     @property
     def comparisons(self) -> int:
-        """Pairs of a span and an entity that were compared."""
+        """Number of span–entity pairs compared."""
         return sum(sum(count > 0 for count in step.memory.counts) for step in self.steps)
 
 
@@ -164,7 +165,7 @@ class Longdoc(nn.Module):
         return self.config.memory in ("learned", "lru")
 
     def mentions(self, pieces: Tensor, document: Pieces) -> Mentions:
-        """The best-scored spans of a document whose pieces have the vectors (T, vector)."""
+        """Return the best-scored spans of a document, given the vectors of its pieces, (T, vector)."""
         spans = candidates(torch.tensor(document.sentence, device=pieces.device), self.config.widest)
         scores = self.span_scorer.scores(pieces, spans)
         kept = best(scores, int(self.config.ratio * len(document)))
@@ -173,13 +174,13 @@ class Longdoc(nn.Module):
         return Mentions(spans, scores, kept, top, scores[order], self.span_scorer.vectors(pieces, top))
 
     def empty_memory(self, like: Tensor) -> Memory:
-        """Unbounded memory begins with one empty cell, which the first entity takes."""
+        """Return the initial memory; unbounded memory starts with one empty cell for the first entity."""
         cells = self.config.cells if self.bounded else 1
         zeros = (0,) * cells
         return Memory(like.new_zeros(cells, self.span_scorer.size), zeros, zeros, tuple(range(cells)))
 
     def forward(self, pieces: Tensor, document: Pieces) -> Reading:
-        """Read a document and take the best-scored actions."""
+        """Read a document, taking the best-scored actions."""
         mentions = self.mentions(pieces, document)
         memory = self.empty_memory(pieces)
         steps: list[Step] = []
@@ -195,7 +196,7 @@ class Longdoc(nn.Module):
     def forced(
         self, mentions: Mentions, document: Pieces, gold: Sequence[Action], skipped: Sequence[bool]
     ) -> Reading:
-        """Read a document with gold actions; skipped spans leave no trace."""
+        """Read a document with gold actions; skipped spans have no effect."""
         memory = self.empty_memory(mentions.vectors)
         steps = []
         for number, action in enumerate(gold):
@@ -206,9 +207,9 @@ class Longdoc(nn.Module):
         return Reading(mentions, tuple(steps), tuple(gold), memory)
 
     def step(self, mentions: Mentions, number: int, memory: Memory, genre: int, gold: Kind | None = None) -> Step:
-        """The scores of one span, and what they say.
+        """Score one span and choose an action.
 
-        In training of a bounded memory, the ``gold`` kind says which of the two decisions is made.
+        When training with bounded memory, the ``gold`` kind determines whether the second decision is made.
         """
         score, vector = mentions.scores[number], mentions.vectors[number]
         features = self._features(number, memory, genre)
@@ -228,7 +229,7 @@ class Longdoc(nn.Module):
         return Step(number, score, vector, memory, coref_scores, write_scores, action)
 
     def _features(self, number: int, memory: Memory, genre: int) -> Tensor:
-        """Distance, count, genre and the previous action for each cell, (cells, features)."""
+        """Embed distance, count, genre and previous action for each cell, (cells, features)."""
         distance = number - torch.tensor(memory.latest, device=memory.vectors.device)
         count = torch.tensor(memory.counts, device=memory.vectors.device)
         return self._embedded(bucket(distance), bucket(count), memory.previous, genre)
@@ -242,7 +243,11 @@ class Longdoc(nn.Module):
         return torch.cat(parts, dim=1)
 
     def _write_scores(self, memory: Memory, vector: Tensor, score: Tensor, features: Tensor, genre: int) -> Tensor:
-        """Unbounded: [a new entity, no mention]; learned: [each cell, no space, no mention]; lru: its one cell."""
+        """Return the scores of the second decision.
+
+        Unbounded: [a new entity, not a mention]; learned: [each cell, no space, not a mention]; lru: [the least
+        recently used cell, no space, not a mention].
+        """
         if self.write_score is None:
             return torch.stack([torch.zeros_like(score), -score])
         none = torch.zeros(1, dtype=torch.long, device=vector.device)
@@ -257,7 +262,7 @@ class Longdoc(nn.Module):
         return torch.cat([cells_and_span, -score[None]])
 
     def _write(self, memory: Memory, scores: Tensor | None) -> Action:
-        """What the second decision says."""
+        """Return the action that the second decision selects."""
         new = memory.free if memory.free is not None and not self.bounded else len(memory)
         if scores is None:
             return Action(new, Kind.OVERWRITE)
@@ -271,7 +276,7 @@ class Longdoc(nn.Module):
         return Action(memory.least_recent[0] if self.config.memory == "lru" else choice, Kind.OVERWRITE)
 
     def after(self, memory: Memory, number: int, vector: Tensor, action: Action) -> Memory:
-        """The memory after an action."""
+        """Return the memory after an action."""
         cell, kind = action
         if kind not in (Kind.COREFERENT, Kind.OVERWRITE):
             return replace(memory, previous=kind)
@@ -301,7 +306,7 @@ class Longdoc(nn.Module):
         )
 
     def loss(self, reading: Reading) -> LongdocLoss:
-        """The loss of a document that was read with gold actions."""
+        """Return the loss of a document that was read with gold actions."""
         nothing = reading.mentions.scores.new_zeros(())
         coref, write = [nothing], [nothing]
         for step in reading.steps:
@@ -319,7 +324,7 @@ class Longdoc(nn.Module):
         return LongdocLoss(total_coref, over, total_coref + self.config.memory_loss * over)
 
     def _right_write(self, step: Step, cell: int, kind: Kind) -> int:
-        """The right entry of the second decision."""
+        """Return the index of the correct entry of the second decision."""
         assert step.write_scores is not None
         entries = len(step.write_scores)
         if kind is Kind.IGNORE:
@@ -331,13 +336,13 @@ class Longdoc(nn.Module):
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """The loss of a document, with gold actions and a sample of the spans that are no mentions."""
+        """Yield the loss of a document, with gold actions and a sample of the non-mention spans."""
         mentions = self.mentions(encode(document.windows), document)
         spans, gold = mentions.spans.pairs(), document.gold
         skipped = [span not in gold and rng.random() > self.config.sample_invalid for span in spans]
         actions = gold_actions(self.config, spans, document.clusters, skipped)
         loss = self.loss(self.forced(mentions, document, actions, skipped))
-        if loss.total.requires_grad:  # else there is no span to learn from
+        if loss.total.requires_grad:  # else all spans were skipped
             yield {"links": loss.coref, "writing": self.config.memory_loss * loss.write}
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
@@ -345,7 +350,7 @@ class Longdoc(nn.Module):
         return Prediction(self.clusters(reading), len(reading.mentions.candidates), reading.comparisons)
 
     def clusters(self, reading: Reading) -> Clusters:
-        """The output, without singletons unless they are wanted."""
+        """Return the output clusters, with singletons only if configured."""
         return [spans for spans in reading.clusters if len(spans) > 1 or self.config.singletons]
 
 
@@ -356,7 +361,7 @@ def _cross_entropy(scores: Tensor, right: int) -> Tensor:
 def gold_actions(
     config: LongdocConfig, spans: Sequence[Span], clusters: Sequence[Sequence[Span]], skipped: Sequence[bool]
 ) -> list[Action]:
-    """What to do with each span kept, given the gold clusters; ``skipped`` are spans that are not learned from."""
+    """Return the gold action for each kept span; ``skipped`` marks the spans left out of training."""
     cluster_of = {span: number for number, cluster in enumerate(clusters) for span in cluster}
     numbers = [cluster_of.get(span) for span in spans]
     if config.memory in ("unbounded", "unbounded-no-ignore"):
@@ -384,7 +389,7 @@ def _unbounded_actions(clusters: Sequence[int | None], founds_anyway: Sequence[b
 def _bounded_actions(
     config: LongdocConfig, clusters: Sequence[int | None], totals: Mapping[int, int]
 ) -> Iterator[Action]:
-    """A cell is given up for an entity that has at least as many mentions before it."""
+    """Yield gold actions; a cell is overwritten by an entity with at least as many mentions still to come."""
     remaining = dict(totals)
     holds: list[int | None] = [None] * config.cells
     unused = [0] * config.cells

@@ -1,4 +1,4 @@
-"""A document cut into sub-word pieces, as the baselines read it, and the vectors of its pieces."""
+"""A document as sub-word pieces, the input of the baselines, and the encoding of its pieces."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from torch import Tensor
 from incoref.learning.baselines.encoders import Encoder
 
 Span = tuple[int, int]
-"""First and last piece."""
+"""First and last piece, inclusive."""
 Clusters = list[list[Span]]
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Pieces that the encoder reads at once, and which of their vectors are used: ``used_from`` to ``used_to``."""
+    """Pieces that the encoder reads at once; only vectors ``used_from`` to ``used_to`` (exclusive) are used."""
 
     ids: tuple[int, ...]
     used_from: int
@@ -30,53 +30,53 @@ class Pieces:
 
     windows: tuple[Window, ...]
     sentence: tuple[int, ...]
-    """Number of the sentence of every piece, (T,)."""
+    """Sentence number per piece, (T,)."""
     segment: tuple[int, ...]
-    """Number of the segment of every piece, (T,)."""
+    """Segment number per piece, (T,)."""
     speaker: tuple[int, ...]
-    """Number of the speaker of every piece, (T,)."""
+    """Speaker number per piece, (T,)."""
     word: tuple[int, ...]
-    """Number of the word of every piece, (T,); -1 for a symbol that belongs to none."""
+    """Word index per piece, (T,); -1 for a special symbol."""
     genre: int = 0
     clusters: tuple[tuple[Span, ...], ...] = ()
-    """The gold clusters."""
+    """Gold clusters."""
 
     def __len__(self) -> int:
         return len(self.sentence)
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """Number of every piece in the vocabulary, (T,)."""
+        """Vocabulary id per piece, (T,)."""
         return tuple(id for window in self.windows for id in window.ids[window.used_from : window.used_to])
 
     def segment_bounds(self) -> list[tuple[int, int]]:
-        """First piece of every segment, and the one after its last."""
+        """Return the half-open piece range of every segment."""
         starts = [n for n, segment in enumerate(self.segment) if n == 0 or segment != self.segment[n - 1]]
         return list(zip(starts, [*starts[1:], len(self)], strict=True))
 
     @property
     def gold(self) -> dict[Span, int]:
-        """The number of every gold span's cluster, from 0; a span in several clusters belongs to the last."""
+        """Maps each gold span to its cluster's number, from 0; a span in several clusters belongs to the last."""
         return {span: number for number, cluster in enumerate(self.clusters) for span in cluster}
 
 
 Encode = Callable[[Sequence[Window]], Tensor]
-"""The used vectors of some windows, (T, vector)."""
+"""Returns the used vectors of some windows, (T, vector)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a system finds in a document, and the work that it took."""
+    """Clusters that a system predicts for a document, and the amount of work."""
 
     clusters: Clusters
     spans: int
-    """Spans that were scored."""
+    """Number of spans scored."""
     comparisons: int
-    """Pairs of spans, or of a span and an entity, that were scored."""
+    """Number of span pairs, or span–entity pairs, scored."""
 
 
 def encode(encoder: Encoder, windows: Sequence[Window], recompute: bool = False) -> Tensor:
-    """The used vectors of some windows, (T, width). A piece attends to its whole window and to nothing else."""
+    """Return the used vectors of some windows, (T, width); a piece attends to exactly its own window."""
     device = next(encoder.parameters()).device
     lengths = [len(window.ids) for window in windows]
     ids = torch.tensor([id for window in windows for id in window.ids], device=device)

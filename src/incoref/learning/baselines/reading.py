@@ -1,4 +1,4 @@
-"""Documents to pieces: segments and windows as the systems' programs cut them, and spans back to words."""
+"""Convert documents to pieces, in segments or windows as in the original programs, and spans back to words."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from incoref.types import Document
 
 
 class Style(Enum):
-    """How a system reads."""
+    """How a document is divided for a system."""
 
     SEGMENTS = "segments"
-    """Segments of whole sentences between special symbols, which count as pieces."""
+    """Segments of whole sentences, enclosed in special symbols, which count as pieces."""
     SENTENCES = "sentences"
-    """The same, with every sentence a segment."""
+    """Like SEGMENTS, with every sentence as a segment."""
     OVERLAP = "overlap"
     """Windows that overlap by half; special symbols don't count as pieces."""
     INDEPENDENT = "independent"
-    """Windows side by side; special symbols don't count as pieces."""
+    """Windows without overlap; special symbols don't count as pieces."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A document's pieces before they are cut into segments, (n,) each, and what ends at them."""
+    """A document's pieces before segmentation, (n,) each."""
 
     ids: list[int]
     word: list[int]
@@ -46,7 +46,7 @@ class Text:
 
 
 def read_text(document: Document, tokenizer: SubwordTokenizer, names: bool = False) -> Text:
-    """A document's pieces; with ``names``, a turn begins with its speaker's name, which belongs to no word."""
+    """Tokenize a document; with ``names``, a turn starts with its speaker's name, which belongs to no word."""
     text = Text([], [], [], [])
     speakers: dict[str | None, int] = {}
     before, speaker = 0, None
@@ -64,7 +64,7 @@ def read_text(document: Document, tokenizer: SubwordTokenizer, names: bool = Fal
 
 
 def segments_of(text: Text, longest: int, start: int = 0) -> Iterable[Span]:
-    """Ranges of at most ``longest`` pieces, each up to the last sentence end that fits, or else word end."""
+    """Yield ranges of up to ``longest`` pieces, each to the last sentence end that fits, or else word end."""
     while start < len(text):
         end = segment_end(text, start, longest)
         yield start, end
@@ -72,17 +72,17 @@ def segments_of(text: Text, longest: int, start: int = 0) -> Iterable[Span]:
 
 
 def segment_end(text: Text, start: int, longest: int) -> int:
-    """Where a segment ends that starts at a piece: the piece after its last."""
+    """Return the end (exclusive) of the segment that starts at ``start``."""
     latest = min(start + longest, len(text))
     for ends in (text.ends_sentence, text.ends_word):
         for place in range(latest - 1, start - 1, -1):
             if ends(place):
                 return place + 1
-    return latest  # a word of more pieces
+    return latest  # a single word with more pieces than fit
 
 
 def sentences_of(text: Text, longest: int) -> Iterable[Span]:
-    """Every sentence; a long one is cut at word ends."""
+    """Yield the range of every sentence; long ones are split at word ends."""
     start = 0
     while start < len(text):
         end = start + 1
@@ -95,10 +95,10 @@ def sentences_of(text: Text, longest: int) -> Iterable[Span]:
 
 
 def overlapping_windows(text: Text, longest: int) -> list[tuple[int, int, int, int]]:
-    """Windows that overlap by about half: first piece, end, and the range of pieces whose vectors are used.
+    """Return windows that overlap by about half, as (start, end) and the (start, end) range of the vectors to use.
 
-    A window begins with the first sentence in the second half of the one before, or else the first word. The vectors
-    of the first half of the overlap are the earlier window's.
+    A window starts with the first sentence that starts in the second half of the previous window, or else the first
+    word. For the first half of the overlap, the earlier window's vectors are used.
     """
     bounds: list[Span] = []
     start, end = 0, 0
@@ -125,7 +125,7 @@ def _next_start(text: Text, start: int, end: int) -> int:
 
 
 def read_pieces(text: Text, style: Style, longest: int, start_id: int, end_id: int, genre: int = 0) -> Pieces:
-    """A document as a system reads it, in segments or windows of ``longest`` pieces with their special symbols."""
+    """Divide a document into segments or windows of up to ``longest`` pieces, including special symbols."""
     room = longest - 2
     if style in (Style.OVERLAP, Style.INDEPENDENT):
         if style is Style.OVERLAP:
@@ -141,7 +141,7 @@ def read_pieces(text: Text, style: Style, longest: int, start_id: int, end_id: i
     ranges = list(sentences_of(text, room) if style is Style.SENTENCES else segments_of(text, room))
     sentence: list[int] = []
     for start, end in ranges:
-        # The symbol after a sentence's end has the next sentence's number already.
+        # The symbol after the end of a sentence already has the next sentence's number.
         after = text.sentence[end - 1] + text.ends_sentence(end - 1)
         sentence += [text.sentence[start], *text.sentence[start:end], after]
 
@@ -159,7 +159,7 @@ def read_pieces(text: Text, style: Style, longest: int, start_id: int, end_id: i
 
 
 def with_gold(pieces: Pieces, document: Document) -> tuple[Pieces, Counter[str]]:
-    """The same with the document's clusters, and how many mentions were dropped, by reason."""
+    """Add the document's gold clusters; also return the number of mentions dropped, by reason."""
     gold = gold_mentions(document)
     first = {word: place for place, word in reversed(list(enumerate(pieces.word))) if word != NO_WORD}
     last = {word: place for place, word in enumerate(pieces.word) if word != NO_WORD}
@@ -170,7 +170,7 @@ def with_gold(pieces: Pieces, document: Document) -> tuple[Pieces, Counter[str]]
 
 
 def word_clusters(pieces: Pieces, clusters: Iterable[Iterable[Span]]) -> list[list[Span]]:
-    """Clusters of pieces as half-open ranges of words; spans that begin or end outside of words are dropped."""
+    """Convert clusters to half-open word ranges; spans that start or end outside of words are dropped."""
     of_words, taken = [], set[Span]()
     for cluster in clusters:
         words = [(pieces.word[first], pieces.word[last] + 1) for first, last in cluster]
@@ -183,7 +183,7 @@ def word_clusters(pieces: Pieces, clusters: Iterable[Iterable[Span]]) -> list[li
 
 
 def cut_segments(document: Pieces, first: int, count: int) -> Pieces:
-    """``count`` segments from the one numbered ``first`` on, with the gold spans that overlap them."""
+    """Return ``count`` segments starting at segment ``first``, with the gold spans that overlap them."""
     chosen = [place for place, segment in enumerate(document.segment) if first <= segment < first + count]
     start, end = chosen[0], chosen[-1] + 1
     clusters = tuple(

@@ -1,8 +1,9 @@
 """s2e: coreference from the starts and ends of spans, without span vectors (Kirstain, Ram & Levy 2021).
 
-Every piece has a vector as a start and one as an end, for mentions and again for coreference. A span's mention score
-is that of its start, its end and the two together; a pair's score sums the four products of starts and ends. Spans
-may cross sentences and each other. Knows no encoder: the authors' is Longformer, which reads whole documents.
+Every piece has a start vector and an end vector, one pair for mentions and another for coreference. A span's mention
+score is the sum of scores for its start, its end and their combination; a pair's score includes the four products of
+starts and ends. Spans may cross sentence boundaries and each other. Independent of the encoder; the authors use
+Longformer, which reads whole documents.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class _Projection(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class S2EScores:
-    """All that is computed for a document, with n candidates and K spans kept."""
+    """All scores of a document, with n candidates and K kept spans."""
 
     start_scores: Tensor  # (T,)
     end_scores: Tensor  # (T,)
@@ -46,11 +47,11 @@ class S2EScores:
     kept: Tensor  # (K,) indices of candidates
     spans: Spans
     products: dict[str, Tensor]  # (K, K) each: start with start, end with end, start with end, end with start
-    scores: Tensor  # (K, K + 1): minus infinity where the column's span is not before the row's, then no antecedent
+    scores: Tensor  # (K, K + 1): minus infinity unless the column's span precedes the row's; last, no antecedent
 
     @property
     def links(self) -> list[int]:
-        """The antecedent of every span, or NO_ANTECEDENT."""
+        """The antecedent of each kept span, or NO_ANTECEDENT."""
         choice = self.scores.argmax(dim=1)
         return torch.where(choice == len(self.spans), NO_ANTECEDENT, choice).tolist()
 
@@ -60,13 +61,13 @@ class S2EScores:
 
     @property
     def comparisons(self) -> int:
-        """Pairs of spans that were compared."""
+        """Number of span pairs compared."""
         return len(self.spans) * (len(self.spans) - 1) // 2
 
 
 class S2E(nn.Module):
     def __init__(self, config: S2EConfig, vector: int, epsilon: float) -> None:
-        """``epsilon`` is that of the encoder's LayerNorm."""
+        """``epsilon`` is the encoder's LayerNorm epsilon."""
         super().__init__()
         self.config = config
         hidden = config.hidden
@@ -82,11 +83,11 @@ class S2E(nn.Module):
         self.start_end, self.end_start = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
 
     def forward(self, pieces: Tensor, document: Pieces) -> S2EScores:
-        """Scores of a document whose pieces have the vectors (T, vector)."""
+        """Score a document, given the vectors of its pieces, (T, vector)."""
         return self.scored(pieces, len(document))
 
     def scored(self, pieces: Tensor, length: int) -> S2EScores:
-        """The same for a document of ``length`` pieces that may be padded; padding can be kept as a span, too."""
+        """Score a possibly padded document of ``length`` pieces; spans in the padding may be kept, too."""
         starts, ends = self.mention_start(pieces), self.mention_end(pieces)
         start_scores, end_scores = self.start_score(starts).squeeze(1), self.end_score(ends).squeeze(1)
         spans = candidates(torch.zeros(len(pieces), dtype=torch.long, device=pieces.device), self.config.widest)
@@ -102,7 +103,7 @@ class S2E(nn.Module):
         return S2EScores(start_scores, end_scores, spans, mention_scores, kept, top, products, scores)
 
     def _together(self, starts: Tensor, ends: Tensor, spans: Spans) -> Tensor:
-        """The product of each span's start and end, (n,): one band of the matrix after the other."""
+        """Return the product of each span's start and end, (n,), computed band by band."""
         bands = torch.stack([(starts * ends.roll(-width, 0)).sum(dim=1) for width in range(self.config.widest)])
         return bands[spans.width, spans.first]
 
@@ -118,7 +119,7 @@ class S2E(nn.Module):
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """The loss of a document."""
+        """Yield the loss of a document."""
         yield {"links": self.loss(self(encode(document.windows), document), document)}
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
@@ -126,12 +127,12 @@ class S2E(nn.Module):
         return Prediction(scores.clusters, len(scores.candidates), scores.comparisons)
 
     def gold(self, scores: S2EScores, document: Pieces) -> Tensor:
-        """Which entries of the scores are right, (K, K + 1)."""
+        """Return a mask of the correct entries of the scores, (K, K + 1)."""
         cluster = gold_clusters(scores.spans.pairs(), document.gold, scores.kept)
         same = (cluster[:, None] == cluster) & (cluster[:, None] > 0) & (scores.scores[:, :-1] > -torch.inf)
         return torch.cat([same, ~same.any(dim=1, keepdim=True)], dim=1)
 
     def loss(self, scores: S2EScores, document: Pieces) -> Tensor:
-        """The marginal log-likelihood; a mean over spans, or a sum."""
+        """Return the negative marginal log-likelihood, as a mean or sum over spans."""
         loss = marginal_loss(scores.scores, self.gold(scores, document)).sum()
         return loss / max(len(scores.spans), 1) if self.config.normalise else loss

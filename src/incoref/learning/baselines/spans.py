@@ -1,10 +1,10 @@
-"""The span scorer that c2f, ICoref and longdoc share: candidates, mention scores, span vectors, pruning.
+"""The span scorer of c2f, ICoref and longdoc: candidates, mention scores, span vectors, pruning.
 
-A span's vector is [first piece; last piece; width; head], its head the mean of its pieces weighted by attention. Its
-mention score is a feed-forward network's of the vector plus one of its width's.
+A span's vector is [first piece; last piece; width; head], where the head is the attention-weighted mean of its
+pieces. Its mention score is the sum of a feed-forward score of the vector and one of the width.
 
-All candidates are scored without building their vectors: the first layer is applied to the pieces once, and the head
-of a span that is one piece longer follows from the shorter one's. ``vectors`` is the plain way, for kept spans.
+All candidates are scored without building their vectors: the first layer is applied to each piece only once, and the
+head of each span is derived from that of the span one piece shorter. ``vectors`` builds full vectors for kept spans.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ class FeedForward(nn.Module):
         self.output = nn.Linear(hidden, 1)
 
     def forward(self, values: Tensor) -> Tensor:
-        """(…, size) to (…)."""
+        """Map (…, size) to (…)."""
         return self.finish(self.hidden(values))
 
     def finish(self, hidden: Tensor) -> Tensor:
-        """Everything after the hidden layer's product, (…, hidden) to (…)."""
+        """Apply everything after the hidden layer's linear map, (…, hidden) to (…)."""
         scores: Tensor = self.output(self.dropout(torch.relu(hidden)))
         return scores.squeeze(-1)
 
 
 class PairScore(FeedForward):
-    """The score of two vectors as [one; other; one ⊙ other; features], whose first layer is applied part by part."""
+    """Scores pairs of vectors as [one; other; one ⊙ other; features]; applies the first layer part by part."""
 
     def __init__(self, size: int, features: int, hidden: int, dropout: float) -> None:
         super().__init__(3 * size + features, hidden, dropout)
         self._sizes = [size, size, size, features]
 
     def of_pairs(self, vectors: Tensor, others: Tensor, features: Tensor) -> Tensor:
-        """Each of the vectors (n, size) with its own ``others`` (n, k), which are numbers of vectors, to (n, k)."""
+        """Score each of the vectors (n, size) with those at its indices ``others`` (n, k), to (n, k)."""
         by_one, by_other, by_both, by_features = self._weights()
         hidden = (
             (vectors @ by_one.T + self.hidden.bias)[:, None]
@@ -56,11 +56,11 @@ class PairScore(FeedForward):
         return self.finish(hidden)
 
     def of_one(self, one: Tensor, others: Tensor, features: Tensor, *, last: bool = False) -> Tensor:
-        """One vector (size,) with each of the others (n, size), to (n,); it comes first, or ``last``."""
+        """Score one vector (size,) with each of ``others`` (n, size), to (n,); with ``last``, it comes second."""
         by_one, by_other, by_both, by_features = self._weights()
         if last:
             by_one, by_other = by_other, by_one
-        if 2 * len(others) > len(by_both):  # whichever needs less room
+        if 2 * len(others) > len(by_both):  # whichever needs less memory
             compared = others @ (by_other + by_both * one).T
         else:
             compared = others @ by_other.T + (others * one) @ by_both.T
@@ -72,7 +72,7 @@ class PairScore(FeedForward):
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Some spans of a document, by their first and last piece, (n,) each."""
+    """Spans of a document, as their first and last pieces, (n,) each."""
 
     first: Tensor
     last: Tensor
@@ -85,7 +85,7 @@ class Spans:
 
     @property
     def width(self) -> Tensor:
-        """Pieces less one."""
+        """Number of pieces minus one."""
         return self.last - self.first
 
     def pairs(self) -> list[tuple[int, int]]:
@@ -93,13 +93,13 @@ class Spans:
 
 
 def spans_of(pairs: Sequence[tuple[int, int]], like: Tensor) -> Spans:
-    """Spans from pairs of first and last piece, on the device of another tensor."""
+    """Create spans from pairs of first and last piece, on the device of ``like``."""
     table = torch.tensor(pairs, dtype=torch.long, device=like.device).view(-1, 2)
     return Spans(table[:, 0], table[:, 1])
 
 
 def candidates(sentence: Tensor, widest: int) -> Spans:
-    """All spans of up to ``widest`` pieces whose first and last are in one sentence, by first, then last piece."""
+    """Return all spans of up to ``widest`` pieces within one sentence, ordered by first, then last piece."""
     first = torch.arange(len(sentence), device=sentence.device)[:, None]
     last = first + torch.arange(widest, device=sentence.device)  # (T, widest)
     inside = last < len(sentence)
@@ -110,7 +110,7 @@ def candidates(sentence: Tensor, widest: int) -> Spans:
 
 class SpanScorer(nn.Module):
     def __init__(self, vector: int, feature: int, widths: int, hidden: int, dropout: float) -> None:
-        """``widths`` rows of the width tables: wider spans share the last."""
+        """``widths`` is the number of width classes; wider spans share the last one."""
         super().__init__()
         self.size = 3 * vector + feature
         self.attention = nn.Linear(vector, 1)
@@ -124,7 +124,7 @@ class SpanScorer(nn.Module):
         return spans.width.clamp(max=self.width.num_embeddings - 1)
 
     def vectors(self, pieces: Tensor, spans: Spans) -> Tensor:
-        """[first; last; width; head] of some spans, (n, size); ``pieces`` is (T, vector)."""
+        """Return [first; last; width; head] of some spans, (n, size); ``pieces`` is (T, vector)."""
         widest = int(spans.width.max()) + 1 if len(spans) else 1
         inside = spans.first[:, None] + torch.arange(widest, device=pieces.device)  # (n, widest)
         outside = inside > spans.last[:, None]
@@ -135,10 +135,10 @@ class SpanScorer(nn.Module):
         return torch.cat([pieces[spans.first], pieces[spans.last], width, head], dim=1)
 
     def scores(self, pieces: Tensor, spans: Spans) -> Tensor:
-        """Mention scores, (n,)."""
+        """Return mention scores, (n,)."""
         size, layer = pieces.shape[1], self.score.hidden
         by_first, by_last, by_width, by_head = layer.weight.split([size, size, self.width.embedding_dim, size], 1)
-        # Projected heads by width and first piece, (widths, T, hidden); where a span doesn't fit, they are unused.
+        # Projected heads by width and first piece, (widths, T, hidden); entries for spans that don't fit are unused.
         heads = self._heads(pieces, pieces @ by_head.T, int(spans.width.max()) + 1 if len(spans) else 1)
         width = self._width_class(spans)
         hidden = (
@@ -151,15 +151,15 @@ class SpanScorer(nn.Module):
         return self.score.finish(hidden) + self.width_scores()[width]
 
     def width_scores(self) -> Tensor:
-        """What each width adds to the mention score, (widths,)."""
+        """Return each width class's contribution to the mention score, (widths,)."""
         scores: Tensor = self.width_score(self.dropout(self.width_prior.weight))
         return scores
 
     def _heads(self, pieces: Tensor, values: Tensor, widest: int) -> Tensor:
-        """Attention-weighted means of ``values`` (T, v) over the spans from every piece on, (widest, T, v).
+        """Return attention-weighted means of ``values`` (T, v) by width and first piece of a span, (widest, T, v).
 
-        With l the new piece's logit and L the log of the summed weights so far, the longer span's mean is the
-        shorter one's moved towards the new piece by sigmoid(l - L).
+        With the new piece's logit l and the log L of the summed weights so far, the longer span's mean is the
+        shorter one's, moved towards the new piece by sigmoid(l - L).
         """
         logits = self.attention(pieces)  # (T, 1)
         total, mean = logits, values
@@ -174,15 +174,15 @@ class SpanScorer(nn.Module):
 
 
 def best(scores: Tensor, count: int) -> Tensor:
-    """The indices of the best-scored spans, best first."""
+    """Return the indices of the ``count`` best-scored spans, best first."""
     return scores.argsort(descending=True)[:count]
 
 
 def best_without_crossing(spans: Spans, scores: Tensor, count: int) -> Tensor:
-    """Indices of the best-scored spans no two of which overlap in part, at most ``count``, in order of the spans."""
+    """Return indices of up to ``count`` best-scored spans, no two of them crossing, in text order."""
     firsts, lasts = spans.first.tolist(), spans.last.tolist()
-    latest_from: dict[int, int] = {}  # of the spans kept, by their first piece: the last piece that is farthest right
-    earliest_to: dict[int, int] = {}  # and by their last piece: the first piece that is farthest left
+    latest_from: dict[int, int] = {}  # of the kept spans: largest last piece by first piece
+    earliest_to: dict[int, int] = {}  # of the kept spans: smallest first piece by last piece
     kept: list[int] = []
     for index in scores.argsort(descending=True).tolist():
         if len(kept) == count:
@@ -206,6 +206,6 @@ BUCKETS = len(_BUCKET_STARTS) + 1
 
 
 def bucket(distance: Tensor) -> Tensor:
-    """Classes of distances: 0 to 4 are their own, then 5–7, 8–15, 16–31, 32–63, 64 and more; below 0 is 0."""
+    """Return distance classes: 0 to 4 separately, then 5–7, 8–15, 16–31, 32–63, 64 or more; negatives count as 0."""
     starts = torch.tensor(_BUCKET_STARTS, device=distance.device)
     return torch.bucketize(distance, starts, right=True)

@@ -1,4 +1,4 @@
-"""The systems by name, and one way to read, train and run any of them."""
+"""Create baselines by kind, with a common interface to read, train and run them."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from incoref.types import Document
 
 
 class System(Protocol):
-    """What each system does with a document whose windows can be encoded."""
+    """Interface of each system, given a function that encodes a document's windows."""
 
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """Shares in the loss, each as its terms; ``backward`` comes before the next is asked for."""
+        """Yield parts of the loss as named terms; call ``backward`` on each part before requesting the next."""
         ...
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction: ...
 
 
 def new_system(config: BaselineConfig, sizes: EncoderSizes, symbols: tuple[int, int]) -> nn.Module:
-    """A system with fresh weights for an encoder of these sizes; ``symbols`` begin and end a window."""
+    """Create a system with fresh weights for an encoder; ``symbols`` are the ids that begin and end a window."""
     if isinstance(config, C2FConfig):
         return C2F(config, sizes.width)
     if isinstance(config, S2EConfig):
@@ -69,7 +69,7 @@ def new_system(config: BaselineConfig, sizes: EncoderSizes, symbols: tuple[int, 
 
 
 def style_of(config: BaselineConfig) -> Style:
-    """How a system reads documents."""
+    """Return how a system reads documents."""
     if isinstance(config, ICorefConfig) and config.sentences:
         return Style.SENTENCES
     if isinstance(config, LongdocConfig):
@@ -78,7 +78,7 @@ def style_of(config: BaselineConfig) -> Style:
 
 
 class Baseline(nn.Module):
-    """An encoder with a system on top of it."""
+    """An encoder with a system on top."""
 
     def __init__(self, encoder: Encoder, config: BaselineConfig, tokenizer: SubwordTokenizer) -> None:
         super().__init__()
@@ -88,8 +88,8 @@ class Baseline(nn.Module):
         self.recompute = self.bf16 = False
 
     def pieces_of(self, document: Document) -> Pieces:
-        """A document without its annotation."""
-        # s2e has no speaker feature: names are part of the text.
+        """Convert a document, without its annotation."""
+        # s2e has no speaker feature; speaker names are part of its text.
         text = read_text(document, self.tokenizer, names=isinstance(self.config, S2EConfig))
         genres: Sequence[str] = getattr(self.config, "genres", ())
         genre = genres.index(document.genre) if document.genre in genres else 0
@@ -97,7 +97,7 @@ class Baseline(nn.Module):
         return read_pieces(text, style_of(self.config), longest, tokenizer.start, tokenizer.separator, genre)
 
     def read_annotated(self, document: Document) -> tuple[Pieces, Counter[str]]:
-        """A document with its annotation, and the mentions that are dropped, by reason."""
+        """Convert an annotated document; also count the dropped mentions, by reason."""
         return with_gold(self.pieces_of(document), document)
 
     def training_losses(self, document: Pieces, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
@@ -105,7 +105,7 @@ class Baseline(nn.Module):
 
     @torch.inference_mode()
     def predict(self, document: Document) -> Prediction:
-        """The clusters of a document as half-open ranges of words."""
+        """Predict the clusters of a document, as half-open word ranges."""
         if not document.tokens:
             return Prediction([], 0, 0)
         pieces = self.pieces_of(document)
@@ -114,7 +114,7 @@ class Baseline(nn.Module):
 
     @property
     def _system(self) -> System:
-        return self.system  # type: ignore[return-value]  # each module is one
+        return self.system  # type: ignore[return-value]  # every module satisfies the protocol
 
     def _encode(self, windows: Sequence[Window]) -> Tensor:
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self.bf16):
@@ -128,7 +128,7 @@ class Baseline(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """``config.json`` of a folder."""
+    """Contents of ``config.json``."""
 
     kind: str
     settings: dict[str, Any]
@@ -136,7 +136,7 @@ class _Described:
 
 
 def save_baseline(folder: Path, kind: str, model: Baseline, tokenizer: Path) -> None:
-    """Write a model with its tokenizer into a folder."""
+    """Save a model and its tokenizer to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     save_file({name: value.detach().contiguous() for name, value in model.state_dict().items()}, folder / _WEIGHTS)
     about = _Described(kind, model.config.model_dump(mode="json"), described(model.encoder))
@@ -145,7 +145,7 @@ def save_baseline(folder: Path, kind: str, model: Baseline, tokenizer: Path) -> 
 
 
 def load_baseline(folder: Path) -> Baseline:
-    """The model that ``save_baseline`` wrote, ready to predict."""
+    """Load a model written by ``save_baseline``, ready for inference."""
     path = folder / "config.json"
     try:
         about = _Described(**read_json(path))

@@ -1,1 +1,1 @@
-"""The baselines checked number by number against what their published programs computed."""
+"""Check the baselines number by number against the output of their published programs."""

@@ -1,4 +1,4 @@
-"""c2f against what lxucs/coref-hoi computed."""
+"""Check c2f against the output of lxucs/coref-hoi."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _TRUNCATED = "truncated_from_segment_1"
 
 
 def read_reference(folder: Path) -> Reference:
-    """A folder of what the program computed."""
+    """Read a folder of the program's outputs."""
     exact = _read_model(folder)
     rough = copy.deepcopy(exact).float()
     described = read_json(folder / "documents.json")
@@ -116,7 +116,7 @@ def _document(described: Mapping[str, Any], number: int, folder: Path) -> Pieces
 
 
 def _clusters(described: Mapping[str, Any]) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Gold clusters by their ids, which count from 1."""
+    """Group gold mentions into clusters by their ids, which start at 1."""
     ids = described["gold_cluster_ids"]
     clusters: list[list[tuple[int, int]]] = [[] for _ in range(max(ids, default=0))]
     for first, last, id in zip(described["gold_starts"], described["gold_ends"], ids, strict=True):
@@ -177,7 +177,7 @@ def _outputs(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict
 
 
 def _margins(scores: C2FScores) -> dict[str, float | None]:
-    """The smallest gaps between neighbouring mention scores, coarse scores of a row, best and second-best entry."""
+    """Smallest gaps: adjacent mention scores, adjacent coarse scores in a row, best and second-best entries."""
     ordered = scores.scores[1:].sort(dim=1).values
     return {
         "mention_score_gap": smallest(_gaps(scores.mention_scores[None])),
@@ -193,7 +193,7 @@ def _gaps(rows: Tensor) -> Tensor:
 
 
 def _truncated(model: ReferenceModel[C2F], document: Pieces, folder: Path) -> dict[str, Any]:
-    """The training of a document that is cut to its segments from the second on."""
+    """Train on a document cut to a range of segments that starts at the second."""
     cut = cut_segments(document, 1, model.system.config.segments)
     scores = model.system(model.vectors(cut), cut)
     loss = model.system.marginal_loss(scores, model.system.gold(scores, cut))

@@ -1,4 +1,4 @@
-"""ICoref against what pitrack/incremental-coref computed."""
+"""Check ICoref against the output of pitrack/incremental-coref."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NAMES = Names(
 
 
 def read_reference(folder: Path) -> Reference:
-    """A folder of what the program computed."""
+    """Read a folder of the program's outputs."""
     exact, clip = _read_model(folder)
     rough = copy.deepcopy(exact).float()
     described = read_json(folder / "documents.json")
@@ -63,7 +63,7 @@ def read_reference(folder: Path) -> Reference:
 
 
 def _read_model(folder: Path) -> tuple[ReferenceModel[ICoref], float]:
-    """The model, and the norm that gradients are clipped to."""
+    """Load the model and the gradient-clipping norm."""
     described, path = read_config(folder), folder / "config.json"
     try:
         evict = described["evict_fn"]
@@ -165,7 +165,7 @@ def _pieces(model: ReferenceModel[ICoref], document: Pieces) -> list[torch.Tenso
 
 
 def _read(model: ReferenceModel[ICoref], document: Pieces, guidance: Guidance) -> list[Segment]:
-    """All segments of a document."""
+    """Read all segments of a document."""
     return list(model.system.segments(lambda windows: encode(model.encoder, windows), document, guidance))
 
 
@@ -178,7 +178,7 @@ def _train(
     finetune: bool = False,
     clip: float | None = None,
 ) -> tuple[float, dict[str, float]]:
-    """The loss and the norms of its gradients, which are clipped after every segment."""
+    """Return the loss and its gradient norms; with ``clip``, gradients are clipped after every segment."""
     model.zero_grad()
 
     def encoded(windows: Sequence[Window]) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""longdoc against what shtoshni/long-doc-coref computed."""
+"""Check longdoc against the output of shtoshni/long-doc-coref."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _KINDS = {Kind.COREFERENT: "c", Kind.OVERWRITE: "o", Kind.IGNORE: "i", Kind.NO_S
 
 
 def read_reference(folder: Path) -> Reference:
-    """A folder of what the program computed."""
+    """Read a folder of the program's outputs."""
     exact = _read_model(folder)
     rough = copy.deepcopy(exact).float()
     described = read_json(folder / "documents.json")

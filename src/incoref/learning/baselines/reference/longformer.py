@@ -1,7 +1,7 @@
-"""Longformer's local attention over our encoder's layers: a piece attends to half a window on either side.
+"""Longformer's local attention with our encoder's layers: a piece attends to half a window on either side.
 
-Without global attention, as s2e uses it, Longformer is RoBERTa with a banded mask, one width per layer. For checking
-only: it computes all scores and masks most of them. Double precision stays double.
+Without global attention, as used by s2e, Longformer is RoBERTa with a banded attention mask, one width per layer.
+Only for checks: it computes all scores and masks most of them. Keeps double precision.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from incoref.learning.nets.encoder import BlockCausalEncoder
 
 
 def local_vectors(encoder: BlockCausalEncoder, ids: Tensor, windows: Sequence[int], padding: int) -> Tensor:
-    """Vectors of a document, (T, width): ``ids`` (T,) may end in padding, which nothing attends to."""
+    """Return vectors of a document, (T, width); ``ids`` (T,) may end in padding, which is never attended to."""
     real = ids != padding
-    # Positions count from the one after padding's, which padding itself has.
+    # Positions start after the padding id, which is also the position of padding.
     positions = torch.where(real, real.cumsum(0) + padding, padding)
     hidden: Tensor = encoder.embeddings(ids, positions)
     place = torch.arange(len(ids))

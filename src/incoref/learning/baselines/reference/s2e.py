@@ -1,4 +1,4 @@
-"""s2e against what yuvalkirstain/s2e-coref computed, with a small Longformer as its encoder."""
+"""Check s2e, with a small Longformer as encoder, against the output of yuvalkirstain/s2e-coref."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAMES = Names(
 
 
 class _Check:
-    """A model with what its folder says of the encoder."""
+    """A model with the encoder settings from its folder."""
 
     def __init__(self, folder: Path) -> None:
         described = read_config(folder)
@@ -70,7 +70,7 @@ class _Check:
         self.model.eval()
 
     def single(self) -> _Check:
-        """The same in single precision."""
+        """Return a copy in single precision."""
         other = copy.copy(self)
         other.model = copy.deepcopy(self.model).float()
         return other
@@ -114,7 +114,7 @@ class _Check:
         }
 
     def batch(self, documents: Sequence[tuple[Sequence[int], Pieces]]) -> dict[str, Any]:
-        """All documents as one padded batch."""
+        """Return the outputs for all documents as one padded batch."""
         longest = max(len(ids) for ids, _ in documents)
         padded = [[*ids, *[self._padding] * (longest - len(ids))] for ids, _ in documents]
         scores = [
@@ -145,7 +145,7 @@ class _Check:
 
 
 def read_reference(folder: Path) -> Reference:
-    """A folder of what the program computed; the padded batch counts as one more document."""
+    """Read a folder of the program's outputs; the padded batch counts as one more document."""
     exact = _Check(folder)
     rough = exact.single()
     described = read_json(folder / "documents.json")
@@ -177,9 +177,9 @@ def _document(described: Mapping[str, Any], number: int, folder: Path) -> tuple[
 
 
 def _without_padding(batch: Any, documents: Sequence[tuple[Sequence[int], Pieces]]) -> Any:
-    """Spans whose positions in the padding, which all have one vector, count as the first of them.
+    """Map all span positions in the padding to its first position.
 
-    Which of the spans there is kept is arbitrary, as all have the same score.
+    Padding positions all have the same vector, so which of the equally scored spans there are kept is arbitrary.
     """
     if not isinstance(batch, dict):
         return batch
@@ -193,7 +193,7 @@ def _without_padding(batch: Any, documents: Sequence[tuple[Sequence[int], Pieces
 
 
 def _margins(scores: S2EScores) -> dict[str, float | None]:
-    """The gaps between the last span kept and the next, and between best and second-best entry."""
+    """Gaps between the last kept span and the next, and between the best and second-best entries."""
     ordered = scores.mention_scores.sort(descending=True).values
     entries = scores.scores[1:].sort(dim=1).values
     count = len(scores.spans)

@@ -1,4 +1,4 @@
-"""Weights and gradients of the baselines under the names that the published programs use."""
+"""Map weights and gradients of the baselines to the names in the published programs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from incoref.learning.reference_outputs import read_json, read_weights
 _POSITIONS = "embeddings.position_embeddings.weight"
 _TOKEN_TYPES = "embeddings.token_type_embeddings.weight"
 _UNUSED = ("pooler.", "_global.")
-"""Parts of names of encoder weights that have no influence on a piece's vector."""
+"""Substrings of the names of encoder weights that don't affect a piece's vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a program calls things."""
+    """Weight names in a published program."""
 
     encoder: str
     """Prefix of the encoder's weights."""
     modules: Mapping[str, str | None]
-    """Its modules, or single weights, and ours for the same; None for one without influence."""
+    """Maps the program's modules or single weights to ours; None for those without effect."""
     constants: tuple[str, ...] = ()
-    """Weights that are settings and have no gradient."""
+    """Weights that are really settings and have no gradient."""
 
     def ours(self, name: str) -> str | None:
-        """Our name of a weight; None for one without influence."""
+        """Return our name of a weight; None for one without effect."""
         if name.startswith(self.encoder):
             rest = name.removeprefix(self.encoder)
             return None if any(part in rest for part in _UNUSED) else f"encoder.{rest}"
@@ -48,7 +48,7 @@ System = TypeVar("System", bound=nn.Module)
 
 
 class ReferenceModel(nn.Module, Generic[System]):
-    """An encoder with one of the systems on top of it."""
+    """An encoder with one of the systems on top."""
 
     system: System
 
@@ -57,7 +57,7 @@ class ReferenceModel(nn.Module, Generic[System]):
         self.encoder, self.system = encoder, system
 
     def vectors(self, document: Pieces) -> Tensor:
-        """Vectors of a document's pieces, (T, vector)."""
+        """Return vectors of a document's pieces, (T, vector)."""
         return encode(self.encoder, document.windows)
 
 
@@ -69,7 +69,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def new_encoder(described: Mapping[str, Any]) -> BlockCausalEncoder:
-    """An encoder of the sizes that transformers' configuration says."""
+    """Create an encoder with the sizes in a transformers configuration."""
     return BlockCausalEncoder(
         EncoderSizes(
             vocabulary=described["vocab_size"],
@@ -85,9 +85,9 @@ def new_encoder(described: Mapping[str, Any]) -> BlockCausalEncoder:
 
 
 def load(model: ReferenceModel[Any], folder: Path, names: Names) -> None:
-    """Fill a model, in double precision, with the weights of a folder.
+    """Convert a model to double precision and load the weights from a folder.
 
-    Our encoder has no table of token types, as only the first is used: it is part of the table of positions.
+    Our encoder has no token-type table: only the first type is used, so it is added to the position table.
     """
     path = folder / "model.safetensors"
     weights = {name: value.double() for name, value in read_weights(path).items() if name not in names.constants}
@@ -114,9 +114,9 @@ def load(model: ReferenceModel[Any], folder: Path, names: Names) -> None:
 def gradient_norms(
     model: nn.Module, folder: Path, names: Names, *, encoder: bool = True, padding: int | None = None
 ) -> dict[str, float]:
-    """The norm of every weight's gradient under the program's name; 0 for one without influence.
+    """Return the norm of every weight's gradient under the program's name; 0 for weights without effect.
 
-    ``padding`` is the row of the tables of words and positions that is not learned.
+    ``padding`` is the row of the word and position tables that isn't trained.
     """
     own = dict(model.named_parameters())
     by_name = {}
@@ -136,7 +136,7 @@ def gradient_norms(
 
 
 def by_group(norms: Mapping[str, float], *, parts_of: str | None = None) -> dict[str, float]:
-    """Norms joined by the first part of their names, and by the first two for those in the group ``parts_of``."""
+    """Combine norms by the first part of their names; also by the first two parts in the group ``parts_of``."""
     norm_of: dict[str, float] = {}
     for name, norm in norms.items():
         first, *rest = name.split(".")
@@ -147,11 +147,11 @@ def by_group(norms: Mapping[str, float], *, parts_of: str | None = None) -> dict
 
 
 def norms(values: Tensor) -> list[float]:
-    """The norm of each row."""
+    """Return the norm of each row."""
     row_norms: list[float] = values.detach().norm(dim=-1).tolist()
     return row_norms
 
 
 def smallest(gaps: Tensor) -> float | None:
-    """The smallest gap; None if there is none."""
+    """Return the smallest gap; None if there are none."""
     return gaps.min().item() if gaps.numel() else None
