@@ -1,6 +1,6 @@
-"""The HTTP application: routes to the session service, and problem details for what it refuses.
+"""The HTTP application: routes to the session service, and problem details for refused requests.
 
-Tokens, origins and the size of requests are checked by the middleware around it.
+The surrounding middleware checks tokens, origins and request sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ points; ends are exclusive. Errors are problem details (RFC 9457)."""
 
 
 def create_app(service: SessionService, options: MiddlewareOptions | None = None) -> Middleware:
-    """The application inside its middleware."""
+    """Create the application, wrapped in its middleware."""
     options = options or MiddlewareOptions(body=service.limits.body)
     app = FastAPI(
         title="incoref",
@@ -79,7 +79,7 @@ async def _invalid(_: Request, error: Exception) -> Response:
 
 
 async def _http_error(_: Request, error: Exception) -> Response:
-    """Errors of the framework itself."""
+    """Convert errors of the framework itself, such as 404, to problem details."""
     assert isinstance(error, HTTPException)
     kind = {404: NOT_FOUND, 405: METHOD}.get(error.status_code, BAD_REQUEST)
     response = problem_response(Refused(kind, str(error.detail)))
@@ -88,7 +88,7 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 
 def _describe_more(app: FastAPI, *, guarded: bool) -> None:
-    """Describe problem details and the token in the OpenAPI document."""
+    """Add problem details and the token to the OpenAPI document."""
     made = app.openapi
 
     def described() -> dict[str, Any]:

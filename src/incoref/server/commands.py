@@ -1,7 +1,7 @@
-"""Changes to a session, as values that are written to a log and can be executed again.
+"""Changes to a session, as values that are written to a log and can be replayed.
 
-On equal sessions a command gives equal answers, so the log is enough to restore a session. Answers are JSON, as they
-are stored and sent. Knows no store and no HTTP.
+A command gives equal answers on equal sessions, so the log alone can restore a session. Answers are JSON, exactly as
+stored and sent. Independent of the store and of HTTP.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Answer = dict[str, Any]
 
 
 def encoded(value: Any) -> bytes:
-    """JSON as it is stored and sent."""
+    """Encode a value as JSON, as stored and sent."""
     return json_line(value).encode()
 
 
 def updates_json(updates: Sequence[Update]) -> list[dict[str, Any]]:
-    """Updates as ``incoref stream`` prints them, plus the tokens of mentions, so that they can be read back."""
+    """Return updates as ``incoref stream`` prints them, plus the tokens of mentions, so that they can be parsed."""
     written = []
     for update in updates:
         data = update_json(update)
@@ -42,19 +42,19 @@ class Command:
 
     name: ClassVar[str]
     introduces: ClassVar[int] = 0
-    """Participants it introduces, which are never evicted."""
+    """Number of participants that it introduces, which are never evicted."""
 
     def apply(self, session: Session) -> Answer:
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """Characters it adds to what the session stores."""
+        """Number of characters that it adds to the session."""
         return 0
 
     @property
     def undoable(self) -> bool:
-        """Whether it certainly leaves an undo step."""
+        """Whether it always adds an undo step."""
         return False
 
     def encode(self) -> bytes:
@@ -176,7 +176,7 @@ class Flush(Command):
 
 @dataclass(frozen=True, slots=True)
 class Undo(Command):
-    """Take back the last utterance, piece or document."""
+    """Undo the last utterance, piece or document."""
 
     name = "undo"
 
@@ -233,7 +233,7 @@ class Merge(Command):
 
 @dataclass(frozen=True, slots=True)
 class Detach(Command):
-    """Make a mention an entity of its own."""
+    """Move a mention to a new entity."""
 
     name = "detach"
     start: int
@@ -245,7 +245,7 @@ class Detach(Command):
 
 @dataclass(frozen=True, slots=True)
 class Split(Command):
-    """Make some mentions of an entity another one; a mention is its start and end."""
+    """Move some mentions, given by start and end, from an entity to a new one."""
 
     name = "split"
     entity: str
@@ -257,7 +257,7 @@ class Split(Command):
 
 @dataclass(frozen=True, slots=True)
 class Reassign(Command):
-    """Put a mention into another entity; its own may disappear."""
+    """Move a mention to another entity; the previous one may disappear."""
 
     name = "reassign"
     start: int
@@ -273,7 +273,7 @@ class Reassign(Command):
 
 @dataclass(frozen=True, slots=True)
 class Forget(Command):
-    """Remove an entity, and everything that could be undone."""
+    """Remove an entity, and all undo steps."""
 
     name = "forget"
     entity: str

@@ -1,7 +1,8 @@
-"""A session's log as server-sent events: one per record, with its number as the id to resume after.
+"""A session's log as server-sent events: one event per record, whose number is the event id to resume after.
 
-Records of other processes are found by polling the store. Whoever has the session gets the whole log; a viewer gets
-only what the session still shows: nothing that was undone or trimmed, and nothing at all once the share is revoked.
+Records written by other processes are found by polling the store. Clients with the session's id receive the whole
+log. Viewers receive only what the session still shows: nothing undone or trimmed, and nothing after the share is
+revoked.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _END = b"event: end\ndata: {}\n\n"
 
 
 def answer_of(record: Record) -> dict[str, Any]:
-    """The response to a request; the same one for the same request again."""
+    """Return the response to a request, which is the same if the request is repeated."""
     return {**json.loads(record.answer), "event": record.number, "sequence": record.sequence}
 
 
 async def events(service: SessionService, id: str, after: int, view: str | None = None) -> AsyncIterator[bytes]:
-    """All records after this one, then new ones as they come; ends with the session, the share or the server.
+    """Yield all records after ``after``, then new ones as they arrive, until the session, share or server ends.
 
-    With ``view``, for a viewer.
+    With ``view``, yield what a viewer may see.
     """
     loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
@@ -52,9 +53,9 @@ async def events(service: SessionService, id: str, after: int, view: str | None 
 async def _polled(
     service: SessionService, batches: AsyncIterator[list[bytes]], changed: asyncio.Event
 ) -> AsyncIterator[bytes]:
-    """The events of each batch; waits for a change after an empty one.
+    """Yield the events of each batch; wait for a change after an empty one.
 
-    The first bytes say that the stream has its place in the log: what happens from then on is news.
+    The first bytes confirm the stream's position in the log: it contains every later change.
     """
     quiet, begun = 0, False
     changed.clear()
@@ -82,7 +83,7 @@ async def _polled(
 
 async def _all_events(service: SessionService, id: str, after: int) -> AsyncIterator[list[bytes]]:
     last = await asyncio.to_thread(service.store.last, id)
-    if after > last:  # a number from the future, or from before the store was restored
+    if after > last:  # too high a number, for instance after the store was restored from a backup
         after = last
         yield [_reset(last)]
     while True:
@@ -96,7 +97,7 @@ async def _all_events(service: SessionService, id: str, after: int) -> AsyncIter
 
 
 async def _viewer_events(service: SessionService, id: str, view: str, after: int) -> AsyncIterator[list[bytes]]:
-    """Only news: for what came before, or was undone before it could be sent, the client must fetch the state."""
+    """Yield only new events; the client must fetch the state for earlier ones and those undone before being sent."""
     history = options_in(await asyncio.to_thread(service.store.head, id)).history
     last = await asyncio.to_thread(service.store.last, id)
     batch = [] if after == last else [_reset(last)]
@@ -114,7 +115,7 @@ async def _viewer_events(service: SessionService, id: str, view: str, after: int
 
 
 def _shown(record: Record, latest: Record, history: int | None) -> dict[str, Any]:
-    """What a viewer gets of a record: the updates that are still in the transcript, or only that it changed."""
+    """Return the part of a record for viewers: updates still in the transcript, or just that something changed."""
     answer = {"event": record.number, "sequence": None}
     updates = json.loads(record.answer).get("updates")
     if updates is None:

@@ -1,4 +1,4 @@
-"""The sessions in a server's memory: as many as a number of bytes allows, the most recently used ones."""
+"""An LRU cache of the sessions in a server's memory, bounded in bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class HeldSessions:
     """Sessions by id. Methods may be called from any thread."""
 
     def __init__(self, memory: int) -> None:
-        """``memory`` is how many bytes they may take; one session is always kept."""
+        """``memory`` is the limit in bytes; at least one session is always kept."""
         self._memory = memory
         self._sessions: OrderedDict[str, LiveSession] = OrderedDict()  # least recently used first
         self._bytes_of: dict[str, int] = {}
@@ -31,7 +31,7 @@ class HeldSessions:
             return list(self._sessions.items())
 
     def hold(self, id: str, live: LiveSession) -> list[tuple[str, LiveSession]]:
-        """Keep a session that is in use; returns those that had to make room."""
+        """Add a session, as the most recently used one; returns the sessions evicted to make room."""
         size = live.session.nbytes
         gone = []
         with self._lock:
@@ -51,7 +51,7 @@ class HeldSessions:
             self._bytes -= self._bytes_of.pop(id, 0)
 
     def let_unused_go(self, before: float) -> list[str]:
-        """Let go of the sessions last used before this time; returns their ids."""
+        """Drop the sessions last used before this time; returns their ids."""
         old = [id for id, live in self.items() if live.touched < before]
         for id in old:
             self.let_go(id)

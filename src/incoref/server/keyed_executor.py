@@ -1,9 +1,9 @@
-"""A thread pool with keys: tasks with the same key run one after the other, in order; other keys run in parallel.
+"""A thread pool with keys: tasks with the same key run in order, one at a time; different keys run in parallel.
 
-Keys take turns, so a long queue for one key doesn't hold up the others, and queues are bounded. While few tasks
-wait, only the usual number runs at once, so each finishes soonest; when many wait, more run at once for what they
-can share. A task that waits for a disk or a network lets another one run in the meantime, and a long task calls
-``give_way`` between its steps, so that others get their turn. Knows nothing of the work itself.
+Keys take turns, so a long queue for one key doesn't delay the others, and queues are bounded. With few tasks waiting,
+only the usual number runs at once, so that each finishes as soon as possible; with many waiting, more run at once and
+benefit from shared work. A task that waits for disk or network lets another one run in the meantime. A long task
+calls ``give_way`` between its steps to let others run. Independent of the work itself.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from incoref.errors import IncorefError
 T = TypeVar("T")
 
 SLICE_SECONDS = 0.1
-"""How long a task runs before it lets others go first."""
+"""How long a task runs before others take precedence."""
 _MOST_PAUSED = 256
-"""Tasks that may be paused at once; each holds a thread."""
+"""Maximum number of paused tasks; each occupies a thread."""
 _PAUSED_TURN = 4
-"""Every this many turns, a paused task goes on, even if new tasks are waiting."""
+"""Every this many turns, a paused task continues even if new tasks are waiting."""
 
 
 class QueueFull(IncorefError):
-    """Too many tasks are waiting; ``of_key`` says whether for this key or overall."""
+    """Too many tasks are waiting, for this key if ``of_key``, else overall."""
 
     def __init__(self, waiting: int, of_key: bool) -> None:
         super().__init__(f"{waiting} requests are waiting{' for this session' if of_key else ''}; try again later")
@@ -37,11 +37,11 @@ class QueueFull(IncorefError):
 
 
 class Abandoned(IncorefError):
-    """Nobody waits for the task's result any more, so it stopped halfway."""
+    """The task was stopped midway because its result is no longer needed."""
 
 
 class Task(Future[T], Generic[T]):
-    """The result of a task. Cancelling it also stops it while it runs, where it next gives way."""
+    """The future of a task. Cancelling it also stops a running task, the next time it gives way."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         super().__init__()
@@ -60,27 +60,27 @@ class Task(Future[T], Generic[T]):
 class KeyedExecutor:
     def __init__(self, workers: int, most: int, most_of_key: int, usual: int | None = None) -> None:
         """Run at most ``workers`` tasks at once, but only ``usual`` while there are fewer tasks than workers."""
-        # Half of the workers' threads are for tasks that wait elsewhere. Threads are started when they are needed.
+        # The extra threads are for tasks that wait elsewhere or are paused. Threads are started on demand.
         self._pool = ThreadPoolExecutor(2 * workers + _MOST_PAUSED, "incoref")
         self._workers, self._usual = workers, min(workers, usual or workers)
         self._most, self._most_of_key = most, most_of_key
-        self._ready: deque[str] = deque()  # keys whose next task can start, in order
+        self._ready: deque[str] = deque()  # keys whose next task can start, in order of turn
         self._paused: deque[Task[Any]] = deque()
         self._turns = 0
         self._running = 0
         self._closed = False
-        self._queues: dict[str, deque[Task[Any]]] = {}  # a key is here while a task of it waits or runs
+        self._queues: dict[str, deque[Task[Any]]] = {}  # contains a key while any of its tasks is waiting or running
         self._changed = Condition()
         self._waiting = 0
         self._thread = local()
 
     @property
     def waiting(self) -> int:
-        """Tasks that have not started."""
+        """Number of tasks that have not started."""
         return self._waiting
 
     def submit(self, key: str, work: Callable[[], T], *, bounded: bool = True) -> Task[T]:
-        """Run this after everything queued for its key. Raises ``QueueFull``, unless it is not ``bounded``."""
+        """Queue a task after all others for its key. If ``bounded``, raises ``QueueFull`` when queues are full."""
         task = Task(work)
         with self._changed:
             queue = self._queues.get(key)
@@ -98,7 +98,7 @@ class KeyedExecutor:
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
-        """For a task while it waits for something other than a processor: another one may run in its place."""
+        """Let another task run while this one waits for something other than a processor."""
         left = time.perf_counter()
         with self._changed:
             self._running -= 1
@@ -107,15 +107,15 @@ class KeyedExecutor:
             yield
         finally:
             with self._changed:
-                self._running += 1  # it goes on at once, even if that is one too many for a while
+                self._running += 1  # continue immediately, even if that briefly exceeds the limit
             task: Task[Any] | None = getattr(self._thread, "task", None)
             if task is not None:
                 task.resumed += time.perf_counter() - left
 
     def give_way(self) -> float:
-        """For a task between its steps: let others run if it had its share; returns the seconds it has run.
+        """Let other tasks run if this one has used its time slice; returns the seconds it has run in total.
 
-        Raises ``Abandoned`` if nobody waits for its result.
+        Tasks call this between steps. Raises ``Abandoned`` if the task's result is no longer needed.
         """
         task: Task[Any] = self._thread.task
         if task.abandoned:
@@ -141,12 +141,12 @@ class KeyedExecutor:
         return task.worked
 
     def drained(self, timeout: float | None = None) -> bool:
-        """Wait until nothing waits or runs; returns whether that happened in time."""
+        """Wait until no task is waiting or running; returns False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._queues, timeout)
 
     def close(self) -> None:
-        """Cancel what has not started, abandon what is paused, and wait for the rest."""
+        """Cancel waiting tasks, abandon paused ones, and wait for running ones."""
         with self._changed:
             self._closed = True
             for queue in self._queues.values():
@@ -158,7 +158,7 @@ class KeyedExecutor:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _start(self, *ready: str) -> None:
-        """Start what can start, now that these keys are ready. Called with the lock held."""
+        """Mark keys as ready and start as many tasks as possible; the caller holds the lock."""
         self._ready.extend(ready)
         crowded = self._running + len(self._ready) + len(self._paused) >= self._workers
         most = self._workers if crowded else self._usual
@@ -179,7 +179,7 @@ class KeyedExecutor:
                 self._thread.task, task.resumed = task, time.perf_counter()
                 try:
                     result = task.work()
-                except BaseException as error:  # whoever waits for the result gets it, whatever it is
+                except BaseException as error:  # the future passes any exception on
                     task.set_exception(error)
                 else:
                     task.set_result(result)

@@ -1,7 +1,7 @@
-"""Runs the application in this process until it is told to stop, and then shuts down in order.
+"""Run the application in this process until it is told to stop, then shut down gracefully.
 
-On the first SIGTERM or SIGINT new requests are refused (503), accepted ones are finished, and states are stored; a
-second one stops at once. Sets up no logging.
+On the first SIGTERM or SIGINT, new requests are refused (503), accepted ones are finished and states are stored; a
+second signal stops the server immediately. Does not configure logging.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ServeOptions:
     """Reader threads; defaults to as many as the model can use."""
     limits: Limits = field(default_factory=Limits)
     grace: float = 30
-    """Seconds that shutting down may take."""
+    """Maximum seconds for a graceful shutdown."""
     log_text: bool = False
 
     @property
@@ -76,7 +76,7 @@ class ServeOptions:
 
 
 def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
-    """Serve until a signal comes; ``say`` reports the address once requests are accepted."""
+    """Serve until a signal arrives; ``say`` reports the address once requests are accepted."""
     listener = _bound(options.host, options.port)
     resolver = load(options.model)
     service = SessionService(
@@ -87,7 +87,7 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
         usual_workers=resolver.model.encoder.calls,
     )
     try:
-        _ = service.resolver.model.fingerprint  # read the files now rather than for the first session
+        _ = service.resolver.model.fingerprint  # read the files now rather than on the first session
         app = create_app(service, _middleware_options(options))
         config = uvicorn.Config(
             app,
@@ -112,10 +112,10 @@ def serve(options: ServeOptions, say: Callable[[str], None] = print) -> None:
 
 
 def _collect_seldom() -> None:
-    """Make full garbage collections short and rare: each holds up every request for a tenth of a second or more.
+    """Make full garbage collections short and rare: each one stalls all requests for a tenth of a second or more.
 
-    What exists now stays, and need not be examined again. Sessions are values without cycles, which are freed as soon
-    as nothing refers to them.
+    Objects that exist now are long-lived, so the collector can skip them. Sessions have no reference cycles and are
+    freed as soon as they are unreferenced.
     """
     gc.collect()
     gc.freeze()
@@ -124,14 +124,14 @@ def _collect_seldom() -> None:
 
 
 def _is_about_the_server(entry: logging.LogRecord) -> bool:
-    """Whether a message of uvicorn is more than a client's mistake, which has been answered and counted."""
+    """Whether a uvicorn log message concerns the server; client errors are already answered and counted."""
     return not entry.getMessage().startswith(
         ("ASGI callable returned without completing handshake", "Invalid HTTP request", "Unsupported upgrade request")
     )
 
 
 def _allow_many_files() -> None:
-    """Every connection takes a file descriptor: allow as many as the system lets this process have."""
+    """Raise the limit on file descriptors to the maximum: every connection needs one."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -155,7 +155,7 @@ class _Server(uvicorn.Server):
             self._say(f"incoref serves http://{_address(listener)} {_who(self._options)}")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal may come at any moment, so this only leaves a note."""
+        """Only set a flag, as a signal may arrive at any moment."""
         self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
@@ -192,7 +192,7 @@ def _who(options: ServeOptions) -> str:
 def _middleware_options(options: ServeOptions) -> MiddlewareOptions:
     hosts = frozenset(name.lower() for name in options.hosts)
     if options.is_local:
-        # Another site could point its own name here (DNS rebinding), but that name is not one of these.
+        # Prevents DNS rebinding: a hostile site's own name is not among these, even if it resolves to this machine.
         allowed: frozenset[str] | None = hosts | _LOCAL_NAMES | {options.host}
     else:
         allowed = hosts or None

@@ -1,4 +1,4 @@
-"""How much a server takes on: limits on requests, sessions, queues and time, all configurable."""
+"""Configurable limits of a server: on requests, sessions, queues and time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incoref.errors import IncorefError
 
 
 def _half_of_memory() -> int:
-    """Half of this machine's memory; where that is unknown, enough for some hundred sessions."""
+    """Return half of this machine's memory or, if unknown, enough for some hundred sessions."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Who wants to know that a session has changed."""
+"""Callbacks for changes to sessions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Listeners:
         self._lock = Lock()
 
     def add(self, id: str, callback: Callback) -> Callback:
-        """Call back when a session changes; returns a function that ends this."""
+        """Register a callback for changes to a session; returns a function that unregisters it."""
         with self._lock:
             self._callbacks.setdefault(id, set()).add(callback)
 
@@ -30,7 +30,7 @@ class Listeners:
         return end
 
     def tell(self, *ids: str) -> None:
-        """Tell those who listen that these sessions have changed."""
+        """Notify the listeners of these sessions of a change."""
         with self._lock:
             callbacks = [callback for id in ids for callback in self._callbacks.get(id, ())]
         for callback in callbacks:

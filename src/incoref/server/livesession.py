@@ -1,8 +1,8 @@
-"""A session in a server's memory: loaded from the store, exactly, and kept up to date record by record.
+"""A session in a server's memory: loaded exactly from the store, and kept up to date record by record.
 
-A snapshot holds no undo steps, so a session is loaded from a snapshot that is old enough: every command that can
-still be undone must come after it. ``Base`` keeps track of that. If the model has changed, or reads the text
-differently, the session can still be read from what the log says was decided (``load_archived``).
+Snapshots contain no undo steps, so a session is loaded from a snapshot older than every command that can still be
+undone. ``Base`` keeps track of that. If the model has changed, or reads the text differently, the session can still
+be viewed, using the decisions recorded in the log (``load_archived``).
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ _WAY_OUT = "it can be read and exported; to go on, fork it with replay=true, whi
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a snapshot says besides the session's state."""
+    """Metadata of a snapshot, besides the session's state."""
 
     sequence: int | None
     characters: int
     exact: bool
-    """Whether nothing before it can be undone."""
+    """Whether nothing before the snapshot can be undone."""
     introduced: int = 0
 
 
 @dataclass(slots=True)
 class Base:
-    """A state in the log from which the session could be loaded, and the undo steps known from there on."""
+    """A point in the log from which the session can be loaded, with the number of undo steps since then."""
 
     number: int
     exact: bool
-    """Whether all undo steps are known."""
+    """Whether all undo steps are known when loading from here."""
     steps: int = 0
     usable: bool = True
-    """False once something was undone that came before this state."""
+    """False once a change before this point was undone."""
 
     def follow(self, command: Command, most: int) -> None:
         if isinstance(command, Forget):
             self.steps, self.exact = 0, True
         elif isinstance(command, Undo):
-            # A flush may or may not leave a step: it is not counted, so this may be too few.
+            # A flush may or may not add a step and isn't counted, so the number of steps is a lower bound.
             self.usable = self.usable and (self.exact or self.steps > 0)
             self.steps = max(0, self.steps - 1)
         elif command.undoable:
@@ -61,20 +61,20 @@ class Base:
 
 @dataclass(slots=True)
 class LiveSession:
-    """A session in memory, in the state after the record with this number."""
+    """A session in memory, in the state after record ``number``."""
 
     session: Session
     number: int = 0
     sequence: int | None = None
-    """The highest that a client has used."""
+    """The highest sequence number used by a client."""
     characters: int = 0
-    """All that was ever said or named."""
+    """Number of characters ever added, names included."""
     introduced: int = 0
-    """Participants that were ever introduced."""
+    """Number of participants ever introduced."""
     bases: list[Base] = field(default_factory=list)
-    """Where the session could be loaded from: the start, or snapshots, oldest first."""
+    """Points from which the session can be loaded (the start or snapshots), oldest first."""
     records_since: int = 0
-    """Records since the last of these, or since the session was loaded."""
+    """Number of records since the latest snapshot, or since the session was loaded."""
     sentences_since: int = 0
     touched: float = 0
 
@@ -83,7 +83,7 @@ class LiveSession:
         return self.session.options.undo
 
     def follow(self, record: Record, command: Command, after: Session) -> None:
-        """A command was executed and recorded."""
+        """Update the state after a command was executed and recorded."""
         self.sentences_since += max(0, after.sentences - self.session.sentences)
         self.session = after
         self.number = record.number
@@ -99,7 +99,7 @@ class LiveSession:
             self.records_since = self.sentences_since = 0
 
     def snapshot(self, store: Store, id: str) -> None:
-        """Put the state into the store, unless the store has a newer one."""
+        """Store a snapshot of the state, unless the store has a newer one."""
         exact = self.undo == 0
         oldest = self.number if exact else max(base.number for base in self.bases if base.exact)
         header = Header(self.sequence, self.characters, exact, self.introduced)
@@ -109,7 +109,7 @@ class LiveSession:
         self.records_since = self.sentences_since = 0
 
     def state_after(self, command: Command, sequence: int | None, after: Session) -> bytes:
-        """The snapshot after a command that erases everything before it."""
+        """Return the snapshot after a command that erases everything before it."""
         highest = self.sequence if sequence is None else sequence
         header = Header(highest, self.characters + command.size, True, self.introduced + command.introduces)
         return snapshot_bytes(header, after)
@@ -117,7 +117,7 @@ class LiveSession:
 
 @dataclass(slots=True)
 class ArchivedView:
-    """A session that can only be read, in the state after the record with this number."""
+    """A read-only session, in the state after record ``number``."""
 
     session: ArchivedSession
     number: int
@@ -137,7 +137,7 @@ def _snapshot_parts(data: bytes) -> tuple[Header, bytes]:
 
 
 def head_of(resolver: Resolver, options: dict[str, Any]) -> bytes:
-    """What is stored of a session before anything is said; validates the options."""
+    """Return the stored head of a new session; validates the options."""
     session = resolver.session(**options)
     return encoded({"options": asdict(session.options), "model": resolver.model.fingerprint})
 
@@ -156,9 +156,9 @@ def load(
     between: Callable[[], None] | None = None,
     restore: Restore | None = None,
 ) -> LiveSession:
-    """A session as it was when its last record was written; ``restore`` is ``resolver.restore`` or calls it.
+    """Load a session in the state after its last record; ``restore`` is ``resolver.restore`` or a wrapper.
 
-    Raises ``Refused`` (``OTHER_MODEL``) if that is not possible with this model and this version of the package.
+    Raises ``Refused`` (``OTHER_MODEL``) if this isn't possible with the current model and package version.
     """
     head = json.loads(store.head(id))
     if head["model"] != resolver.model.fingerprint:
@@ -178,9 +178,9 @@ def load(
 
 
 def load_archived(store: Store, id: str) -> ArchivedView:
-    """A session from what the log says was decided, without a model.
+    """Load a read-only session from the decisions recorded in the log, without a model.
 
-    Snapshots only save time: the first record that is left of a log has all that came before it.
+    Snapshots only save time: the first remaining record of a log includes everything before it.
     """
     view = _archived_snapshot(store, id) or ArchivedView(ArchivedSession(options_in(store.head(id))), 0, None)
     for record in store.records(id, view.number):
@@ -197,16 +197,16 @@ def load_archived(store: Store, id: str) -> ArchivedView:
 
 
 def _archived_snapshot(store: Store, id: str) -> ArchivedView | None:
-    """The latest snapshot that this version of the package can read."""
+    """Return the latest snapshot that this version of the package can read."""
     for number in reversed(store.snapshots(id)):
         header, saved = _snapshot_parts(store.snapshot(id, number))
-        with suppress(IncorefError):  # in a format that is gone
+        with suppress(IncorefError):  # written in a format that is no longer supported
             return ArchivedView(ArchivedSession.from_save(saved), number, header.sequence)
     return None
 
 
 def follow(live: LiveSession, record: Record, command: Command, between: Callable[[], None] | None = None) -> None:
-    """Execute a recorded command again; if the answer differs, so does the session."""
+    """Replay a recorded command; raise ``Refused`` if the decisions differ from the recorded ones."""
     twin = live.session.fork()
     twin.between_steps = between
     answer = command.apply(twin)
@@ -221,7 +221,7 @@ def follow(live: LiveSession, record: Record, command: Command, between: Callabl
 def _start(
     resolver: Resolver, restore: Restore, store: Store, id: str, options: dict[str, Any]
 ) -> tuple[LiveSession, Sequence[Record]]:
-    """The latest usable state from which all undo steps are known, and the records since."""
+    """Return the latest usable state for which all undo steps are known, and the records since."""
     numbers = store.snapshots(id)
     records = store.records(id, numbers[0]) if numbers else []
     bases: list[Base] = []
@@ -235,7 +235,7 @@ def _start(
         if base.exact:
             try:
                 return _live(restore, number, header, saved, _renewed(bases)), since
-            except Refused:  # written by another version; what it read can be read again, unless it is erased
+            except Refused:  # written by another version: replay the whole log, unless its start was erased
                 records, bases = store.records(id), []
                 if not records or records[0].number > 1:
                     raise
@@ -245,7 +245,7 @@ def _start(
 
 
 def _latest(restore: Restore, store: Store, id: str) -> LiveSession | None:
-    """The session from a snapshot after its last record, if there is one; nothing before it can be undone."""
+    """Load the session from a snapshot of its last record, if any; nothing before it can be undone."""
     numbers = store.snapshots(id)
     if not numbers or numbers[-1] != store.last(id):
         return None
@@ -262,12 +262,12 @@ def _live(restore: Restore, number: int, header: Header, saved: bytes, bases: li
 
 
 def _renewed(bases: Sequence[Base]) -> list[Base]:
-    """As they are before anything is followed from the first of them."""
+    """Return fresh bases, to be updated while records are replayed from the first one."""
     return [Base(base.number, exact=place == 0) for place, base in enumerate(bases)]
 
 
 def _decisions(answer: Answer) -> list[Any]:
-    """What an answer says of the text; not the time it took, nor probabilities, whose last digits may differ."""
+    """Return the decisions in an answer, without timings and probabilities, whose last digits may differ."""
     return [
         (
             update["sentence"],

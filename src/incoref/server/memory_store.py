@@ -1,4 +1,4 @@
-"""Sessions in this process's memory, for trying things out. They end with the process."""
+"""A store in this process's memory, for trying things out; sessions are lost when the process ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Stored:
     head: bytes
     used: float
     erased: int = 0
-    """How many records at the start of the log are erased."""
+    """Number of erased records at the start of the log."""
     records: list[Record] = field(default_factory=list)
     snapshots: dict[int, bytes] = field(default_factory=dict)
     view: str | None = None
@@ -95,7 +95,7 @@ class MemoryStore:
             return stored is not None
 
     def scrub(self) -> None:
-        """There are no files."""
+        """Do nothing, as there are no files."""
 
     def touch(self, id: str, now: float) -> None:
         with self._session(id) as stored:
@@ -129,10 +129,10 @@ class MemoryStore:
             return self._views[view]
 
     def check(self) -> None:
-        """Memory can always be used."""
+        """Do nothing, as memory is always available."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing, as there is nothing to close."""
 
     @contextmanager
     def _session(self, id: str) -> Iterator[_Stored]:

@@ -35,9 +35,9 @@ class Metrics:
         self.refusals = counter("incoref_refusals_total", "Requests refused for lack of capacity.", ["reason"])
 
     def gauge(self, name: str, help: str, value: Callable[[], float]) -> None:
-        """A number that is computed when the metrics are read."""
+        """Register a gauge whose value is computed when the metrics are read."""
         Gauge(name, help, registry=self.registry).set_function(value)
 
     def text(self) -> str:
-        """All metrics in Prometheus's text format."""
+        """Return all metrics in Prometheus's text format."""
         return generate_latest(self.registry).decode()

@@ -1,9 +1,8 @@
-"""What every request goes through before the application sees it: access checks, body limits, counting, logging.
+"""ASGI middleware for every request: access checks, body limits, metrics and logging.
 
-ASGI middleware. It refuses requests without the token, for an unknown host name or from another site's page, and
-bodies that are too large, before reading them. It cancels requests whose client has gone, adds security headers to
-every response, turns uncaught exceptions into problem details, counts and logs. The log has neither text nor session
-ids.
+It refuses requests without the token, for an unknown host name or from another site's pages, and oversized bodies
+before reading them. It cancels requests whose client has disconnected, adds security headers to every response, turns
+uncaught exceptions into problem details, and records metrics and logs. The log contains neither text nor session ids.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ TOKEN_SUBPROTOCOL = "incoref.token."
 
 _BODY_SECONDS = 30
 _CLIENT_GONE = 499
-"""What nginx logs for this, too."""
+"""Status logged when the client disconnected; the same as nginx uses."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "WS"})
 _OPEN_PATHS = ("/v1/shared/",)
 _LONG_PATHS = frozenset({"/v1/recognise"})
@@ -59,15 +58,15 @@ _log = logging.getLogger("incoref.server")
 @dataclass(frozen=True, slots=True)
 class MiddlewareOptions:
     token: str | None = None
-    """The bearer token clients must send; without one, everybody is let in."""
+    """The bearer token that clients must send; None allows everyone."""
     hosts: frozenset[str] | None = None
-    """Host names that the server answers to; None means any."""
+    """Host names that the server accepts; None means any."""
     origins: frozenset[str] = frozenset()
-    """Other sites whose pages may send requests."""
+    """Origins of other sites whose pages may send requests."""
     body: int = 1_000_000
     """Bytes in the body of a request."""
     long_body: int = 6_000_000
-    """Bytes in the body of a request that only looks at a text."""
+    """Bytes in the body of a request that only recognises a text."""
     log_text: bool = False
     """Whether to log the messages of unexpected errors, which may quote text."""
 
@@ -211,7 +210,7 @@ class Middleware:
 
     def _account(self, scope: Scope, method: str, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "other")
-        method = method if method in _METHODS else "other"  # clients can invent methods, and each would be kept
+        method = method if method in _METHODS else "other"  # clients can invent methods, and each would be a label
         self._metrics.requests.labels(route, method, str(status)).inc()
         if method != "WS" and not route.endswith("/events"):
             self._metrics.request_seconds.labels(route).observe(seconds)
@@ -223,7 +222,7 @@ def _too_large(limit: int) -> Refused:
 
 
 def _digest(token: str) -> bytes:
-    # The same length for all tokens, so that timing does not even reveal the length of the right one.
+    # Digests have equal length, so that timing doesn't reveal the length of the token.
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -242,7 +241,7 @@ def _token(scope: Scope, headers: dict[str, str]) -> str | None:
     scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return token.strip()
-    # Pages can't set the headers of a WebSocket: they send the token as a subprotocol, in URL-safe base64.
+    # Pages can't set WebSocket headers, so they send the token as a subprotocol, in URL-safe base64.
     for offered in scope.get("subprotocols", ()):
         if offered.startswith(TOKEN_SUBPROTOCOL):
             data = offered.removeprefix(TOKEN_SUBPROTOCOL)
@@ -280,7 +279,7 @@ def _raw(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
 
 async def _answer(error: Refused, send: Send) -> None:
     body = encoded(error.to_json())
-    # What is left of an unread body must not be taken for the next request.
+    # The rest of an unread body must not be parsed as the next request.
     headers = {**problem_headers(error), "content-length": str(len(body)), "connection": "close"}
     await send({"type": "http.response.start", "status": error.kind.status, "headers": _raw(headers)})
     await send({"type": "http.response.body", "body": body})

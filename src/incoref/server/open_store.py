@@ -1,4 +1,4 @@
-"""Opens the store named on the command line."""
+"""Open the store named on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from incoref.server.store import Store
 
 
 def open_store(place: str) -> Store:
-    """``memory``, ``sqlite:PATH`` or ``redis://HOST:PORT/DB``."""
+    """Open ``memory``, ``sqlite:PATH`` or ``redis://HOST:PORT/DB``."""
     if place == "memory":
         from incoref.server.memory_store import MemoryStore
 

@@ -1,6 +1,6 @@
-"""What a server refuses, and why: each kind of problem with its HTTP status, for problem details (RFC 9457).
+"""Reasons for refusing requests: each kind of problem with its HTTP status, as problem details (RFC 9457).
 
-A refusal is expected, and its message is for the client. Anything else that goes wrong is reported as ``internal``,
+A refusal is an expected error, whose message is meant for the client. Any other error is reported as ``internal``,
 without details.
 """
 
@@ -51,14 +51,14 @@ KINDS = tuple(value for value in dict(globals()).values() if isinstance(value, K
 
 
 class Refused(IncorefError):
-    """A request that is refused, with the reason and what to do about it."""
+    """A refused request, with the reason and what to do about it."""
 
     def __init__(self, kind: Kind, detail: str, *, retry_after: int | None = None, **more: Any) -> None:
         super().__init__(detail)
         self.kind, self.detail, self.retry_after, self.more = kind, detail, retry_after, more
 
     def to_json(self) -> dict[str, Any]:
-        """The problem details; some kinds have additional members."""
+        """Return the problem details; some kinds have additional members."""
         return {
             "type": self.kind.type,
             "title": self.kind.title,
@@ -69,13 +69,13 @@ class Refused(IncorefError):
 
 
 def refusal(error: Exception) -> Refused:
-    """What the client is told about an error."""
+    """Convert an error to what the client is told about it."""
     match error:
         case Refused():
             return error
         case NoSession():
             return Refused(NOT_FOUND, str(error))
-        case StoreFailed(may_have_changed=True):  # the messages may contain paths, which clients must not see
+        case StoreFailed(may_have_changed=True):  # the message may contain paths, which clients must not see
             detail = (
                 "the store's reply was lost, so the change may or may not have been made: send the request again "
                 "with the same sequence number, which makes it once; without one, look at the session first"

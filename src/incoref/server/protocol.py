@@ -1,6 +1,6 @@
-"""Limits on connections, enforced before a request reaches the application: size and time of headers, their number.
+"""Limits enforced before a request reaches the application: size and time of headers, number of connections.
 
-A subclass of uvicorn's HTTP protocol. Nothing here looks at what a request asks for.
+A subclass of uvicorn's HTTP protocol; it doesn't look at the content of requests.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: c
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """A connection whose requests must bring their headers soon and keep them short."""
+    """A connection with limits on the time and size of request headers."""
 
     limits = Limits()
     waiting: ClassVar[dict[BoundedProtocol, None]] = {}
-    """Connections without a request, the one that has waited longest first."""
+    """Connections without a request, longest-waiting first."""
     _header_bytes = 0
-    """Bytes since the request began, or since the last ones of its body."""
+    """Bytes received since the start of the request, or since the last part of its body."""
     _header_timer: TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -54,7 +54,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self._header_bytes = 0  # what follows the body may be headers again
+        self._header_bytes = 0  # the next bytes may be headers of another request
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -79,7 +79,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _make_room(self) -> None:
-        """Close the connection that has been without a request longest; this one, if all others have one."""
+        """Close the connection that has waited longest without a request, or this one if all others have one."""
         longest = next((other for other in self.waiting if other._has_no_request), self)
         self.waiting.pop(longest, None)
         longest.transport.abort()
@@ -90,5 +90,5 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 def bounded_protocol(limits: Limits) -> type[BoundedProtocol]:
-    """The protocol with these limits."""
+    """Return the protocol class with these limits."""
     return type("BoundedProtocol", (BoundedProtocol,), {"limits": limits, "waiting": {}})

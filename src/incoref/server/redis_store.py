@@ -1,8 +1,8 @@
-"""Sessions in Redis: the store for several server processes behind one address.
+"""A store in Redis, for several server processes behind one address.
 
-Every change is one script, which Redis runs completely or not at all. Durability is configured in Redis: set
-``appendonly yes`` and ``appendfsync always`` to get what the SQLite store guarantees. Redis's files (the append-only
-file, dumps) still hold what was deleted; ``scrub`` has Redis write them anew.
+Every change is one script, which Redis runs atomically. Durability is configured in Redis: set ``appendonly yes`` and
+``appendfsync always`` for the same guarantees as the SQLite store. Redis's files (the append-only file, dumps) still
+contain deleted data until ``scrub`` makes Redis rewrite them.
 
 Keys, after a common prefix: ``session:ID`` (hash: owner, head, dropped (erased records), view), ``log:ID`` (list of
 records), ``sequence:ID`` (hash: sequence to number), ``snapshot:ID`` (hash: number to data), ``view:VIEW`` (the id),
@@ -26,9 +26,9 @@ _RECORD = struct.Struct("<QqI")
 _LENGTH = struct.Struct("<I")
 _NO_SEQUENCE = -1
 _HAS_EFFECT = 1 << 31
-"""Set in the length of a record's command: the length of the answer follows. Older records have no effect."""
+"""Flag in the length of a record's command: the length of the answer follows. Older records lack an effect."""
 _SCRUB_SECONDS = 10
-"""How often Redis is asked to rewrite its file, at most."""
+"""Minimum seconds between requests to Redis to rewrite its files."""
 
 _WRITING = ("aof_rewrite_in_progress", "aof_rewrite_scheduled", "rdb_bgsave_in_progress")
 _WRITTEN = ("aof_last_bgrewrite_status", "rdb_last_bgsave_status")
@@ -140,7 +140,7 @@ class RedisStore:
         self._errors = redis.exceptions
         self._may_scrub = True
         try:
-            # No automatic retries: a script whose reply was lost would run twice.
+            # No automatic retries: a script whose reply is lost would run twice.
             once = redis.retry.Retry(redis.backoff.NoBackoff(), 0)
             self._redis: Any = redis.Redis.from_url(url, retry=once)
         except ValueError as error:
@@ -195,7 +195,7 @@ class RedisStore:
         return bool(self._run("delete", id, "") != _MISSING)
 
     def scrub(self) -> None:
-        """Have Redis write its files anew, not too often; what is left to do, a later call does."""
+        """Make Redis rewrite its files, not too often; a later call finishes what is left to do."""
         if not self._may_scrub:
             return
         with self._reaching():
@@ -205,7 +205,7 @@ class RedisStore:
             try:
                 self._renew_files(count)
             except self._errors.ResponseError as error:
-                if "in progress" in str(error):  # somebody else's; later calls see when it is done
+                if "in progress" in str(error):  # started by another client; later calls see when it is done
                     return
                 if not isinstance(error, self._errors.NoPermissionError) and "unknown command" not in str(error):
                     raise
@@ -219,7 +219,7 @@ class RedisStore:
         now = self._redis.info("persistence")
         if any(now.get(name) for name in _WRITING):
             return
-        # Files that were asked for before the latest erasure, or of a Redis that has ended since, don't count.
+        # Rewrites requested before the latest erasure, or from a Redis process that has since ended, don't count.
         mark = count + self._redis.info("server")["run_id"].encode()
         if self._redis.get(writing) == mark and all(now.get(name) == "ok" for name in _WRITTEN):
             self._finished(args=(erased, count))

@@ -24,8 +24,8 @@ _ID = re.compile(r"[0-9a-f]{32}")
 EXAMPLE_ID = "00000000000000000000000000000000"
 
 
-# These never wait, but are coroutines all the same: FastAPI runs plain functions on other threads, and going there
-# and back costs more than the rest of a request's way to the service.
+# These never await, but are coroutines anyway: FastAPI runs plain functions on other threads, and switching threads
+# costs more than all the rest of dispatching a request to the service.
 async def _service(request: Request) -> SessionService:
     service: SessionService = request.app.state.service
     return service
@@ -46,7 +46,7 @@ async def _viewed(
 
 
 async def _owner(request: Request) -> str:
-    """Identifies the client for the limit on its sessions; addresses are not stored."""
+    """Identify the client, for the limit on its sessions; its address isn't stored."""
     address = request.client.host if request.client else "local"
     return hashlib.blake2b(address.encode(), digest_size=8).hexdigest()
 
@@ -65,7 +65,7 @@ async def known(service: SessionService, id: str) -> None:
 
 
 async def done(future: Future[T]) -> T:
-    """The result of a future, without blocking others; if the caller is cancelled, so is the future."""
+    """Await a future without blocking others; if the caller is cancelled, so is the future."""
     return await asyncio.wrap_future(future)
 
 
@@ -83,13 +83,13 @@ async def performed(service: SessionService, id: str, command: Command, sequence
 
 
 def answers(model: type[BaseModel], *refusals: int, status: int = 200, about: str = "Done.") -> dict[int | str, Any]:
-    """For the OpenAPI document: the response, and the errors besides those that all routes have."""
+    """Describe a route's response and its specific errors for the OpenAPI document."""
     responses: dict[int | str, Any] = {status: {"model": model, "description": about}}
     return responses | problems(*refusals)
 
 
 def described(status: int, about: str, *media_types: str) -> dict[int | str, Any]:
-    """For the OpenAPI document: a response that is not one of our JSON schemas."""
+    """Describe a response that isn't one of our JSON schemas for the OpenAPI document."""
     content: dict[str, Any] = {"content": {kind: {} for kind in media_types}} if media_types else {}
     return {status: {"description": about, **content}}
 

@@ -1,6 +1,6 @@
-"""The JSON of the API: validated requests, and responses as the OpenAPI document describes them.
+"""The API's JSON: validated requests, and responses for the OpenAPI document.
 
-Answers are not made of these classes: they are JSON already when they are in the log.
+The response classes are only descriptive: answers are taken from the log, where they are already JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NAME = 500
 
 
 def _string(value: Any, longest: int | None = None) -> str:
-    """Any text, including lone surrogates, which pydantic's strings reject and sessions accept."""
+    """Validate text, including lone surrogates, which pydantic rejects but sessions accept."""
     if not isinstance(value, str):
         raise ValueError("it must be a string")
     if longest is not None and len(value) > longest:

@@ -1,9 +1,9 @@
-"""The sessions of a server: executed in order, durable before they are answered, bounded in number, size and time.
+"""The sessions of a server: commands run in order, are durable before they are answered, and are bounded.
 
-A plain library without HTTP: methods return futures, and what is refused raises ``Refused`` or ``NoSession``.
-Commands of one session run strictly one after the other, whichever thread or process they come from; different
-sessions run in parallel on one thread pool. Long commands give way to other sessions between sentences, and stop
-when their future is cancelled or their time is up.
+A plain library without HTTP: methods return futures; refused calls raise ``Refused`` or ``NoSession``. Commands of
+one session run strictly one after the other, whichever thread or process they come from; different sessions run in
+parallel on one thread pool. Long commands yield to other sessions between sentences, and stop when their future is
+cancelled or their time is up.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ T = TypeVar("T")
 
 _ATTEMPTS = 20
 _FAR_BEHIND = 8
-"""Up to this many records of another process are executed again; beyond that, a snapshot may be quicker."""
+"""Up to this many records of another process are replayed; beyond that, loading a snapshot may be faster."""
 _FLUSH_RECORDS = 10
-"""A session with this many records since its snapshot gets another one before it leaves memory."""
+"""A session with this many records since its snapshot gets a new one before it leaves memory."""
 _LONG = 5_000
-"""Sentences after which a session gets its snapshots at twice the distance, then at three times, and so on: a
-snapshot takes as long as the session is."""
+"""For each this many sentences of a session, its snapshot interval grows by one step: the cost of a snapshot is
+proportional to the session's length."""
 _LARGE = 1_000
-"""Sentences from which on a session takes noticeably long to render, save and load."""
+"""Number of sentences above which a session takes noticeably long to render, save and load."""
 _LARGE_SAVE = 500_000
-"""Bytes of such a session's snapshot."""
+"""Size in bytes of such a session's snapshot."""
 _SWEEP_SECONDS = 5.0
 _EXPIRE_SECONDS = 60.0
 _HEALTHY_SECONDS = 2.0
-"""How long a successful check of the store is good for."""
+"""How long a successful check of the store remains valid."""
 
 
 class SessionService:
@@ -130,9 +130,9 @@ class SessionService:
         return self._submit(id, lambda: self._perform(id, command, sequence))
 
     def look(self, id: str, function: Callable[[Viewed], T]) -> Future[T]:
-        """The result of a function of a session, after everything that was asked of the session before.
+        """Apply a function to a session, after all earlier requests for it.
 
-        A session that can't be continued can still be read.
+        Works even for sessions that can't be continued.
         """
 
         def looked() -> T:
@@ -160,7 +160,7 @@ class SessionService:
         return self._submit(id, copied)
 
     def replay(self, id: str, owner: str) -> Future[str]:
-        """Create a session with the text of this one, read with the server's model; returns its id.
+        """Create a session by reading this one's text again with the server's model; returns its id.
 
         Its entities are new, and corrections are not repeated.
         """
@@ -194,7 +194,7 @@ class SessionService:
         return self._submit(id, replayed)
 
     def delete(self, id: str) -> Future[bool]:
-        """Delete a session and everything known of it."""
+        """Delete a session and all its data."""
 
         def deleted() -> bool:
             self._held.let_go(id)
@@ -206,7 +206,7 @@ class SessionService:
         return self._submit(id, deleted)
 
     def share(self, id: str, wanted: bool) -> Future[str | None]:
-        """The second id of a session, for viewing it; it stays the same until it is revoked."""
+        """Return a session's second id, for viewing it, which stays the same until it is revoked."""
 
         def shared() -> str | None:
             view = self.store.view(id)
@@ -222,22 +222,22 @@ class SessionService:
         return self._submit(id, shared)
 
     def run(self, work: Callable[[Callable[[], None]], T]) -> Future[T]:
-        """Run something that belongs to no session; it gets the function to call between its steps."""
+        """Run work that belongs to no session; its argument is a function to call between steps."""
         return self._submit(secrets.token_hex(8), lambda: work(self._time_limit()))
 
     def check(self) -> None:
-        """Raises ``StoreFailed`` unless the store can be read and written."""
+        """Raise ``StoreFailed`` unless the store can be read and written."""
         with self._check_lock:
             if time.monotonic() >= self._healthy_until:
                 self.store.check()
                 self._healthy_until = time.monotonic() + _HEALTHY_SECONDS
 
     def listen(self, id: str, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, from any thread, when a session changes; returns a function that ends this."""
+        """Call ``callback``, from any thread, when a session changes; returns a function that unregisters it."""
         return self._listeners.add(id, callback)
 
     def check_streams(self) -> None:
-        """Raises ``Refused`` unless one more connection may stay open."""
+        """Raise ``Refused`` unless one more long-lived connection is allowed."""
         if self._streams >= self.limits.streams:
             self.metrics.refusals.labels("streams").inc()
             raise Refused(
@@ -248,7 +248,7 @@ class SessionService:
 
     @contextmanager
     def streaming(self) -> Iterator[None]:
-        """Count a connection that stays open."""
+        """Count a long-lived connection while it is open."""
         self.check_streams()
         with self._streams_lock:
             self._streams += 1
@@ -264,21 +264,21 @@ class SessionService:
         self._listeners.tell_all()
 
     def drained(self, timeout: float | None = None) -> bool:
-        """Wait until nothing waits or runs; returns whether that happened in time."""
+        """Wait until no task is waiting or running; returns False on timeout."""
         return self._executor.drained(timeout)
 
     def stop(self, timeout: float = 30) -> bool:
-        """Finish what was accepted, store the sessions' states and close the store; returns whether all was done.
+        """Finish accepted requests, store the sessions' states and close the store; returns whether all was done.
 
-        Every session that changed gets a snapshot: from there it can be continued by a later version that would read
-        its text differently.
+        Every changed session gets a snapshot, from which even a later version that would read its text differently
+        can continue it.
         """
         self.stop_taking()
         until = time.monotonic() + timeout
         done = self._executor.drained(timeout)
         for id, live in self._held.items():
             if done and live.records_since and time.monotonic() < until:
-                with suppress(StoreFailed, NoSession):  # the log has it all
+                with suppress(StoreFailed, NoSession):  # the log is complete without it
                     live.snapshot(self.store, id)
         self._executor.close()
         self._sweeper.join()
@@ -330,7 +330,7 @@ class SessionService:
             twin.between_steps = None
             check_sentences(self.limits, command, twin.sentences)
             state, known = None, live.session
-            if isinstance(command, Forget):  # what it changed is lost with the log: its record has all that is left
+            if isinstance(command, Forget):  # it erases the log, so its record must contain everything that is left
                 state, known = live.state_after(command, sequence, twin), twin.blank()
             effect = encoded(twin.changes_since(known))
             record = Record(live.number + 1, sequence, command.encode(), encoded(answer), effect)
@@ -338,7 +338,7 @@ class SessionService:
             try:
                 with self._executor.elsewhere():
                     self._append(id, record, state)
-            except OutOfOrder:  # another process was quicker: continue from what it did
+            except OutOfOrder:  # another process was faster: continue from its records
                 continue
             before = live.session
             live.follow(record, command, twin)
@@ -358,7 +358,7 @@ class SessionService:
             raise
 
     def _after(self, id: str, live: LiveSession) -> None:
-        """What follows when a command is in the store."""
+        """Do the work due after a command is stored."""
         live.touched = self._clock()
         times = 1 + live.session.sentences // _LONG
         if (
@@ -371,7 +371,7 @@ class SessionService:
 
     def _submit_snapshot(self, id: str, live: LiveSession) -> None:
         def put() -> None:
-            # The log has it all; readyz tells that the store fails.
+            # The log is complete without it, and readyz reports a failing store.
             with suppress(StoreFailed, NoSession), self._beside_others(live.session.sentences > _LARGE):
                 live.snapshot(self.store, id)
 
@@ -379,7 +379,7 @@ class SessionService:
 
     @contextmanager
     def _beside_others(self, large: bool) -> Iterator[None]:
-        """For work that can't give way: if it is large, it takes nobody's place, and only one runs at a time."""
+        """Wrap work that can't give way; if large, it takes no worker's place and only one runs at a time."""
         if not large:
             yield
             return
@@ -387,7 +387,7 @@ class SessionService:
             yield
 
     def _scrub(self, done: str) -> None:
-        """Remove from the store's files what was just deleted."""
+        """Remove just-deleted data from the store's files."""
         try:
             with self._executor.elsewhere():
                 self.store.scrub()
@@ -401,7 +401,7 @@ class SessionService:
             ) from error
 
     def _time_limit(self) -> Callable[[], None]:
-        """To be called between the steps of a request: gives way to others, and raises when the time is up."""
+        """Return a function to call between the steps of a request: gives way to others, and raises on timeout."""
         limit = self.limits.seconds
         before = self._executor.give_way()
 
@@ -420,7 +420,7 @@ class SessionService:
         self._executor.give_way()
 
     def _repeated(self, id: str, command: Command, sequence: int, last: int) -> Record:
-        """The record of a command that was executed before."""
+        """Return the record of a command that was executed before."""
         record = self.store.with_sequence(id, sequence)
         if record is None:
             raise Refused(
@@ -435,7 +435,7 @@ class SessionService:
         return record
 
     def _current(self, id: str) -> LiveSession:
-        """The session as the store has it now. Only called by tasks with the session's key."""
+        """Return the session in the store's current state; only called by tasks with the session's key."""
         live = self._held.get(id)
         try:
             if live is None:
@@ -465,7 +465,7 @@ class SessionService:
             return self.resolver.restore(saved)
 
     def _touch(self, id: str, live: LiveSession) -> None:
-        """Note that a session is in use, now and then; reading works even if that can't be written."""
+        """Record from time to time that a session is in use; ignore failures, so that reading still works."""
         now = self._clock()
         if abs(now - live.touched) > self.limits.idle / 20:
             with suppress(StoreFailed):
@@ -473,14 +473,14 @@ class SessionService:
                 live.touched = now
 
     def _hold(self, id: str, live: LiveSession) -> None:
-        """Keep a session in memory; the least recently used ones make room if there is too little."""
+        """Keep a session in memory, evicting the least recently used ones if necessary."""
         for oldest, let_go in self._held.hold(id, live):
             self.metrics.evictions.labels("session from memory").inc()
             if let_go.records_since >= _FLUSH_RECORDS:
                 self._submit_snapshot(oldest, let_go)
 
     def _sweep(self) -> None:
-        """From time to time, delete expired sessions and scrub what was deleted."""
+        """From time to time, delete expired sessions and scrub deleted data."""
         pause = min(_SWEEP_SECONDS, self.limits.idle / 4)
         expiring = 0.0
         while not self._stopping.wait(pause):
@@ -489,11 +489,11 @@ class SessionService:
                     expiring = time.monotonic() + min(_EXPIRE_SECONDS, self.limits.idle / 4)
                     self.expire()
                 self.store.scrub()
-            except StoreFailed:  # it may be back next time; whoever asks for a session is told
+            except StoreFailed:  # retried next time; requests for a session report the failure
                 self.metrics.refusals.labels("store").inc()
 
     def expire(self) -> int:
-        """Delete the sessions that nobody has used for long; returns how many."""
+        """Delete the sessions that have been unused for too long; returns their number."""
         before = self._clock() - self.limits.idle
         count = self.store.expire(before)
         self._listeners.tell(*self._held.let_unused_go(before))
@@ -515,11 +515,11 @@ class SessionService:
 
 
 def steady_clock() -> Callable[[], float]:
-    """The time of day by the clock as it is now; that it is set later, by hours or years, makes no session old."""
+    """Return a time-of-day clock that ignores later changes of the system clock, which might expire sessions."""
     begun = time.time() - time.monotonic()
     return lambda: begun + time.monotonic()
 
 
 def _plain_json(document: Document) -> dict[str, Any]:
-    """A document as JSON without its entities."""
+    """Return a document as JSON without its entities."""
     return {**replace(document, entities=()).to_json()}

@@ -1,4 +1,4 @@
-"""What a server's limits allow in one session: its options, and what may still be added to it."""
+"""A server's limits on one session: its options and its size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from incoref.session.eviction import DEFAULT_MAX_ENTITIES
 
 
 def bounded(limits: Limits, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with a bound on entities, so that no sentence takes too long."""
+    """Return options with a bound on entities, so that no sentence takes too long."""
     limit, wanted = limits.entities, options.get("max_entities")
     if options.get("eviction") == "none":
         raise Refused(FULL, "a session on a server has a bounded memory: choose another eviction policy than none")
@@ -25,7 +25,7 @@ def bounded(limits: Limits, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_room(limits: Limits, live: LiveSession, command: Command) -> None:
-    """Before it is executed: a full session takes nothing more, except that entities can be forgotten."""
+    """Check a command before it runs: a full session accepts nothing more except forgetting entities."""
     if command.size and live.characters + command.size > limits.session_text:
         raise _full("characters", limits.session_text)
     if live.introduced + command.introduces > limits.participants:

@@ -1,12 +1,12 @@
-"""Sessions in one SQLite file with a write-ahead log: the store for a single server.
+"""A store in one SQLite file with a write-ahead log, for a single server.
 
-Every append is on disk when it returns (``synchronous=FULL``). Writers take turns on one connection, and appends
-that are waiting are written in one transaction; readers use another connection and never wait for writers.
+Every append is on disk when it returns (``synchronous=FULL``). Writers take turns on one connection, and all waiting
+appends are written in one transaction; readers use another connection and never wait for writers.
 
 Deleted content is overwritten in the database (``secure_delete``); ``scrub`` then truncates the write-ahead log,
-which would otherwise hold it until a clean stop. Opening the file does the same, in case the last process was
-killed. SQLite does not overwrite the copies that stay behind when rows move from page to page, so what people said is
-kept in pages that never move: rows begin with so much padding that only this is stored beside other rows.
+which would otherwise keep it until a clean stop. Opening the file does the same, in case the last process was killed.
+SQLite doesn't overwrite the copies left behind when rows move between pages, so user text is kept in overflow pages,
+which never move: each row starts with enough padding that only the padding is stored next to other rows.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from incoref.server.store import OutOfOrder, Record, StoreFailed, missing
 _VERSION = 4
 _PAGE_BYTES = 1024
 _PADDING = (_PAGE_BYTES - 12) * 64 // 255 - 23
-"""The most that SQLite stores of a row where rows move; the rest is on overflow pages, which belong to one row."""
+"""The most bytes of a row that SQLite stores in pages shared by rows; the rest goes to its overflow pages."""
 _LOG_BYTES = 4_000_000
-"""Size of the write-ahead log from which on it is moved into the database."""
+"""Size of the write-ahead log above which it is moved into the database."""
 _SCRUB_MILLISECONDS = 2_000
 """How long ``scrub`` waits for readers in other processes."""
 _BUSY_SECONDS = 30
 _PROBE_BYTES = 65_536
-"""What ``check`` writes: more than a full disk has left in the pages of the log."""
+"""Number of bytes that ``check`` writes: more than fits into the log's allocated pages on a full disk."""
 _NOT_COMMITTED = frozenset({"SQLITE_FULL", "SQLITE_BUSY", "SQLITE_READONLY", "SQLITE_IOERR_WRITE"})
-"""Errors of a commit after which nothing is stored for certain."""
+"""Errors of a commit that guarantee that nothing was stored."""
 _TEXTS = f"""
 CREATE TABLE records (
     session INTEGER NOT NULL REFERENCES sessions (key) ON DELETE CASCADE,
@@ -88,9 +88,9 @@ DROP TABLE old_records;
 DROP TABLE old_snapshots
 """,
 }
-"""How to get from a version to the next."""
+"""Migration from each version to the next."""
 _TO_REBUILD = 3
-"""The version of a file whose pages may still hold what its rows don't."""
+"""The file version whose pages may still contain deleted data."""
 
 
 class SqliteStore:
@@ -100,12 +100,12 @@ class SqliteStore:
         self._waiting: list[_Append] = []
         self._must_scrub = True
         try:
-            # Only the owner may read what people said; SQLite gives the files beside this one the same mode.
+            # Only the owner may read user text; SQLite gives its auxiliary files the same mode.
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             self._writer = self._connected()
             self._prepare()
             self._reader = self._connected()
-            # A full disk may have no room for what the log holds: it can be read all the same, and scrubbed later.
+            # On a full disk the log may not fit into the database; it stays readable, and is scrubbed later.
             with suppress(sqlite3.OperationalError):
                 self._truncate_log()
         except (sqlite3.Error, OSError) as error:
@@ -122,7 +122,7 @@ class SqliteStore:
         mine = _Append(id, record, now, state)
         with self._waiting_lock:
             self._waiting.append(mine)
-        # Whoever comes first writes for all who wait: they share one flush of the disk.
+        # The first thread to get the lock writes all waiting appends, with a single flush to disk.
         with self._write_lock:
             if not mine.done:
                 with self._waiting_lock:
@@ -215,7 +215,7 @@ class SqliteStore:
             raise StoreFailed(f"{self._path}-wal: SQLite can't clear its log while another process is reading it")
 
     def _truncate_log(self) -> None:
-        """Move the log into the database and cut it to nothing, unless readers elsewhere prevent it."""
+        """Move the log into the database and truncate it, unless readers in other processes prevent that."""
         self._writer.execute(f"PRAGMA busy_timeout={_SCRUB_MILLISECONDS}")
         try:
             busy = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -293,7 +293,7 @@ class SqliteStore:
             self._rebuild()
 
     def _rebuild(self) -> None:
-        """Write the file anew, and nothing into it but its rows."""
+        """Rewrite the file with nothing in it but its rows."""
         for statement in (
             "PRAGMA journal_mode=DELETE",
             f"PRAGMA page_size={_PAGE_BYTES}",
@@ -326,7 +326,7 @@ class SqliteStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All or nothing, on disk when it ends; for whoever holds the lock."""
+        """Run a transaction, on disk when it ends; the caller holds the lock."""
         committing = False
         try:
             self._writer.execute("BEGIN IMMEDIATE")
@@ -346,7 +346,7 @@ class SqliteStore:
 
 @dataclass(slots=True)
 class _Append:
-    """A record that is waiting to be written, and the outcome."""
+    """A record waiting to be written, and the outcome."""
 
     id: str
     record: Record
@@ -356,7 +356,7 @@ class _Append:
     error: Exception | None = None
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Write it in the current transaction; a record that can't be written leaves the transaction unchanged."""
+        """Write the record in the current transaction; on failure, the transaction is unchanged."""
         record = self.record
         moved = db.execute(
             "UPDATE sessions SET last = ?, used = max(used, ?) WHERE id = ? AND last = ? RETURNING key",

@@ -1,6 +1,6 @@
-"""What a server keeps of its sessions: for each, an append-only log of commands and answers, and some snapshots.
+"""Storage of a server's sessions: per session, an append-only log of commands and answers, and some snapshots.
 
-Defines the values and the protocol that every store implements. A store is independent of coreference: heads,
+Defines the values and the protocol that every store implements. Stores are independent of coreference: heads,
 commands, answers and snapshots are bytes. The caller supplies the time.
 """
 
@@ -14,12 +14,12 @@ from incoref.errors import IncorefError
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A command that was executed, and the answer it got."""
+    """An executed command and its answer."""
 
     number: int
     """Position in the session's log, from 1."""
     sequence: int | None
-    """The client's number for the command."""
+    """The client's sequence number for the command."""
     command: bytes
     answer: bytes
     effect: bytes = b""
@@ -31,7 +31,7 @@ class NoSession(IncorefError):
 
 
 class StoreFailed(IncorefError):
-    """The store can't be used: the disk is full, the connection broke."""
+    """The store can't be used: for instance, the disk is full or the connection was lost."""
 
     def __init__(self, message: str, *, may_have_changed: bool = False) -> None:
         super().__init__(message)
@@ -40,17 +40,17 @@ class StoreFailed(IncorefError):
 
 
 class OutOfOrder(IncorefError):
-    """A record is not the next one in its log: another process has written in the meantime."""
+    """A record isn't the next one in its log, as another process has written in the meantime."""
 
 
 class Store(Protocol):
-    """Where sessions live. Methods that take a session's id raise ``NoSession`` if it doesn't exist.
+    """Stores sessions. Methods that take a session's id raise ``NoSession`` if it doesn't exist.
 
-    What a method has written when it returns survives the process. Methods may be called from any thread.
+    Whatever a method has written when it returns outlives the process. Methods may be called from any thread.
     """
 
     def create(self, id: str, owner: str, head: bytes, now: float) -> None:
-        """Create a session with an empty log. ``head`` is what is needed to start it."""
+        """Create a session with an empty log; ``head`` contains what is needed to start it."""
 
     def head(self, id: str) -> bytes: ...
 
@@ -61,10 +61,10 @@ class Store(Protocol):
         """
 
     def records(self, id: str, after: int = 0, most: int | None = None) -> list[Record]:
-        """Records with higher numbers, oldest first; erased ones are missing."""
+        """Return records with numbers above ``after``, oldest first, without erased ones."""
 
     def last(self, id: str) -> int:
-        """The number of the latest record; 0 if there is none."""
+        """Return the number of the latest record; 0 if there is none."""
 
     def with_sequence(self, id: str, sequence: int) -> Record | None: ...
 
@@ -76,7 +76,7 @@ class Store(Protocol):
         """
 
     def snapshots(self, id: str) -> list[int]:
-        """Their numbers, oldest first."""
+        """Return the numbers of the snapshots, oldest first."""
 
     def snapshot(self, id: str, number: int) -> bytes: ...
 
@@ -87,16 +87,16 @@ class Store(Protocol):
         """Delete a session; returns whether it existed."""
 
     def scrub(self) -> None:
-        """Remove from the store's files what was deleted or erased; cheap if there is nothing to remove."""
+        """Remove deleted and erased data from the store's files; cheap if there is nothing to remove."""
 
     def touch(self, id: str, now: float) -> None:
-        """Note that the session is in use."""
+        """Record that the session is in use."""
 
     def expire(self, before: float) -> int:
-        """Delete the sessions last used before this time; returns how many."""
+        """Delete the sessions last used before this time; returns their number."""
 
     def count(self, owner: str | None = None) -> int:
-        """How many sessions an owner has, or all owners together."""
+        """Return the number of sessions of an owner, or of all owners."""
 
     def share(self, id: str, view: str | None) -> None:
         """Give the session a second id that only allows viewing; ``None`` revokes it."""
@@ -104,14 +104,14 @@ class Store(Protocol):
     def view(self, id: str) -> str | None: ...
 
     def viewed(self, view: str) -> str:
-        """The session that has this second id."""
+        """Return the id of the session with this second id."""
 
     def check(self) -> None:
-        """Raises ``StoreFailed`` unless the store can be read and written."""
+        """Raise ``StoreFailed`` unless the store can be read and written."""
 
     def close(self) -> None: ...
 
 
 def missing(id: str) -> NoSession:
-    """The same error from every store. The id is a secret, so the message leaves it out."""
+    """Create the error for a missing session, without its id, which is a secret."""
     return NoSession(f"no such session (its id has {len(id)} characters): deleted, expired, or never created")

@@ -1,4 +1,4 @@
-"""Read-only views of a session: its state, and how the decision on a mention came about."""
+"""Read-only views of a session: its state, and the decisions behind a mention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 
 def part_of(live: Viewed, since: int = 0, *, viewer: bool = False) -> Part:
-    """The session from a sentence on. A viewer doesn't get names from sentences that are no longer kept."""
+    """Return the session from sentence ``since`` on; viewers don't get names from sentences no longer kept."""
     part = live.session.part(since)
     if not viewer or live.session.options.history is None:
         return part
@@ -34,7 +34,7 @@ def part_of(live: Viewed, since: int = 0, *, viewer: bool = False) -> Part:
 
 
 def _without_lost_name(entity: Entity, allowed: Set[str | None]) -> Entity:
-    """An entity whose name was given by the owner, or is in a mention that is kept; else named by such a mention."""
+    """Rename an entity after its first kept mention, unless its name is allowed or occurs in a kept mention."""
     texts = [mention.text for mention in entity.mentions]
     if entity.name is None or entity.name in allowed:
         return entity
@@ -44,7 +44,7 @@ def _without_lost_name(entity: Entity, allowed: Set[str | None]) -> Entity:
 
 
 def session_view(live: Viewed, since: int = 0, *, viewer: bool = True) -> Json:
-    """What a viewer sees: everything that is kept, or what starts at a sentence."""
+    """Return what a viewer sees: everything kept, or everything from sentence ``since`` on."""
     part = part_of(live, since, viewer=viewer)
     return {
         "text": part.gap + part.text,
@@ -59,7 +59,7 @@ def session_view(live: Viewed, since: int = 0, *, viewer: bool = True) -> Json:
 
 
 def session_state(id: str, live: Viewed, since: int = 0) -> Json:
-    """What the owner of a session sees."""
+    """Return what the owner of a session sees."""
     return {
         "id": id,
         **session_view(live, since, viewer=False),
@@ -81,14 +81,14 @@ EXPORTS = {
 
 
 def export(live: Viewed, format: OutputFormat, singletons: bool, *, viewer: bool = False) -> bytes:
-    """The session as ``incoref resolve`` would write it; pronouns are replaced whoever else is mentioned once."""
+    """Export the session as ``incoref resolve`` would; resolved text always takes singletons into account."""
     wanted = singletons or format is OutputFormat.RESOLVED
     document = part_of(live, viewer=viewer).document("session", singletons=wanted)
     return rendered(document, format).encode("utf-8", "replace")
 
 
 def saved(live: Viewed) -> bytes:
-    """The session as bytes for ``Resolver.restore``."""
+    """Return the session as bytes for ``Resolver.restore``."""
     if isinstance(live, ArchivedView):
         raise Refused(
             OTHER_MODEL, "a session of another model can't be saved here; export it, or fork it with replay"
@@ -97,7 +97,7 @@ def saved(live: Viewed) -> bytes:
 
 
 def decision(live: Viewed, records: list[Record], start: int, end: int, *, viewer: bool = False) -> Json:
-    """How the mention from ``start`` to ``end`` was found, and which other entities it might have meant."""
+    """Explain how the mention from ``start`` to ``end`` was found, and which other entities were candidates."""
     part = part_of(live, viewer=viewer)
     entity, mention = next(
         (
@@ -132,7 +132,7 @@ def decision(live: Viewed, records: list[Record], start: int, end: int, *, viewe
 
 
 def _steps(records: list[Record], sentence: int) -> list[Json]:
-    """The trace of a sentence: the latest, as one that was undone may have had the same number."""
+    """Return the latest trace of a sentence; an undone sentence may have had the same number."""
     for record in reversed(records):
         updates = json.loads(record.answer).get("updates", ())
         if any(update["sentence"] == sentence for update in updates):
@@ -141,7 +141,7 @@ def _steps(records: list[Record], sentence: int) -> list[Json]:
 
 
 def _with_stacks(updates: list[Json]) -> list[Json]:
-    """The steps of the last update, with the stack before each; it is shared by sentences that are read together."""
+    """Return the last update's steps, with the stack before each; sentences read together share the stack."""
     stack: list[int] = []
     steps: list[Json] = []
     for update in updates:
@@ -157,7 +157,7 @@ def _with_stacks(updates: list[Json]) -> list[Json]:
 
 
 def _tokens(line: Line) -> list[Json]:
-    """The words of a sentence, numbered and placed as in the session's text."""
+    """Return a sentence's words, with numbers and offsets in the session's text."""
     return [
         {"number": line.first + number, "text": word.text, "start": word.start, "end": word.end}
         for number, word in enumerate(line.sentence().tokens)

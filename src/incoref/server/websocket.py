@@ -1,9 +1,9 @@
-"""Text into a session and updates out of it over one WebSocket.
+"""Send text to a session and receive its updates over one WebSocket.
 
-A frame is a JSON object as for ``POST …/feed``, or ``{"flush": true}``, or plain text, which counts as a complete
-utterance. The server sends a frame for each sentence that ended, ``{"type": "update", "update": …}``, and then
-``{"type": "done", …}``; or, if the request is refused, ``{"type": "problem", …}`` with the problem details, after
-which the connection stays usable.
+A client frame is a JSON object as for ``POST …/feed``, or ``{"flush": true}``, or plain text, which counts as a
+complete utterance. The server sends one frame per completed sentence, ``{"type": "update", "update": …}``, and then
+``{"type": "done", …}``. If the request is refused, it sends ``{"type": "problem", …}`` with the problem details, and
+the connection stays usable.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from incoref.server.service import SessionService
 router = APIRouter()
 
 _LONGEST_PIECE = 1_000
-"""Characters of running text that are processed at once, so that updates come as sentences end."""
+"""Characters of running text processed at once, so that updates are sent as sentences end."""
 _POLL_SECONDS = 1.0
 _RESTARTING = 1012
 
@@ -48,11 +48,11 @@ async def talk(socket: WebSocket, id: str) -> None:
         with service.streaming():
             await _talk(socket, service, id)
     except WebSocketDisconnect:
-        pass  # a request with a sequence number can be sent again
+        pass  # the client can repeat a request that has a sequence number
 
 
 async def _talk(socket: WebSocket, service: SessionService, id: str) -> None:
-    """Answer frame after frame, until the client or the server goes."""
+    """Answer frames until the client disconnects or the server stops."""
     frames = asyncio.ensure_future(_frame(socket))
     answering: asyncio.Task[None] | None = None
     try:
@@ -65,7 +65,7 @@ async def _talk(socket: WebSocket, service: SessionService, id: str) -> None:
             answering = asyncio.ensure_future(_answer(socket, service, id, frame))
             await asyncio.wait({answering, frames}, return_when=asyncio.FIRST_COMPLETED)
             if frames.done() and frames.exception() is not None:
-                frames.result()  # the client is gone, and with it the reason to go on
+                frames.result()  # raises if the client has disconnected
             await answering
         await socket.close(_RESTARTING)
     finally:
@@ -92,7 +92,7 @@ async def _frame(socket: WebSocket) -> str:
 
 
 def _request(frame: str) -> schemas.FeedRequest | None:
-    """What a frame asks for; None is a flush."""
+    """Parse a frame; None means flush."""
     try:
         data = json.loads(frame)
     except (ValueError, RecursionError):
@@ -118,7 +118,7 @@ async def _perform(socket: WebSocket, service: SessionService, id: str, request:
 
 
 def _parts(request: schemas.FeedRequest | None) -> list[schemas.FeedRequest | None]:
-    """Long running text in pieces, unless it has a sequence number, which belongs to one request."""
+    """Split long running text into parts, unless it has a sequence number, which identifies a single request."""
     if request is None or request.final or request.sequence is not None or request.text is None:
         return [request]
     pieces = range(0, max(1, len(request.text)), _LONGEST_PIECE)
