@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from incoref.session import session as local
 
 _AGAIN = frozenset({429, 502, 503, 504})
-"""Worth a retry. 502 and 504 come from a proxy that lost its server; the sequence number makes a retry safe."""
+"""Statuses to retry. 502 and 504 come from a proxy that lost its server; sequence numbers make retries safe."""
 
 
 class ServerError(IncorefError):
-    """The server refused a request; ``problem`` holds its problem details (RFC 9457)."""
+    """The server refused a request; ``problem`` contains the problem details (RFC 9457)."""
 
     def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
         super().__init__(f"{problem.get('title', 'the server refused')}: {problem.get('detail', '')} (HTTP {status})")
@@ -152,7 +152,7 @@ class Session:
         return [Entity.from_json(entity) for entity in self._state()["entities"]]
 
     def document(self, id: str | int = "session", *, singletons: bool = False) -> Document:
-        """The text the session still keeps, as a document; entities with one mention only with ``singletons``."""
+        """Return the text that the session still keeps, as a document; ``singletons`` includes singleton entities."""
         data = self._call("GET", self._path(f"document?singletons={str(singletons).lower()}"))
         return Document.from_json({**data, "id": str(id)})
 
@@ -177,7 +177,7 @@ class Session:
         return self.fork()
 
     def save(self) -> bytes:
-        """The session as bytes, for ``Resolver.restore`` with the server's model."""
+        """Return the session as bytes, for ``Resolver.restore`` with the server's model."""
         return self._send("GET", self._path("save"), None).content
 
     def introduce(self, name: str, *, type: str | None = None, speaker: str | None = None) -> Entity:
@@ -194,16 +194,16 @@ class Session:
         return self._entity("POST", f"entities/{_id(one)}/merge", given)
 
     def detach(self, mention: Span) -> Entity:
-        """Make a mention an entity of its own, which is returned."""
+        """Move a mention to a new entity, which is returned."""
         return self._entity("POST", "mentions/detach", _place(mention))
 
     def split(self, entity: Entity | str, mentions: Iterable[Span]) -> Entity:
-        """Make some mentions of an entity another one, which is returned."""
+        """Move some mentions of an entity to a new entity, which is returned."""
         given = {"mentions": [_place(mention) for mention in mentions]}
         return self._entity("POST", f"entities/{_id(entity)}/split", given)
 
     def reassign(self, mention: Span, entity: Entity | str) -> Entity:
-        """Put a mention into another entity; its own is gone if nothing is left of it."""
+        """Move a mention to another entity; its previous entity disappears if nothing is left of it."""
         given = {**_place(mention), "entity": entity.id if isinstance(entity, Entity) else str(entity)}
         return self._entity("POST", "mentions/reassign", given)
 
@@ -221,9 +221,9 @@ class Session:
         self._call("DELETE", self._path("share"))
 
     def events(self, after: int = 0) -> Iterator[tuple[int, str, dict[str, Any]]]:
-        """Follow the session's changes, whoever makes them: number, kind and data of each.
+        """Yield the number, kind and data of every change to the session, whichever client makes it.
 
-        Reconnects when the connection breaks; ends when the session is deleted.
+        Reconnects if the connection is lost; ends when the session is deleted.
         """
         while True:
             for number, kind, data in self._events(after):
@@ -279,7 +279,7 @@ class Session:
         return answer
 
     def _send(self, method: str, path: str, given: Mapping[str, Any] | None) -> httpx.Response:
-        """The response, after retries if need be."""
+        """Send a request and return the response, retrying if necessary."""
         import httpx
 
         content = None if given is None else json_line(given).encode()
@@ -302,9 +302,10 @@ class Session:
 
 
 class AsyncSession(asynchronous.AsyncSession):
-    """A session on a server for asyncio, with the methods of a local one; made by ``await AsyncSession.open(url)``.
+    """A session on a server for asyncio, with the methods of a local one; created by ``await
+    AsyncSession.open(url)``.
 
-    A call that is cancelled may still be carried out; the next one waits for it.
+    A cancelled call may still be executed; the next one waits for it.
     """
 
     def __init__(self, session: Session) -> None:
@@ -322,7 +323,7 @@ class AsyncSession(asynchronous.AsyncSession):
         timeout: float = 60,
         **options: Unpack[OptionKeywords],
     ) -> AsyncSession:
-        """A new session, or an existing one if ``id`` is given."""
+        """Open a new session, or an existing one if ``id`` is given."""
 
         def opened() -> Session:
             return Session(url, token=token, id=id, patience=patience, timeout=timeout, **options)

@@ -1,10 +1,10 @@
-"""The one-to-one alignment of clusters for CEAF: a maximum-weight matching of a sparse bipartite graph.
+"""One-to-one alignment of clusters for CEAF: maximum-weight matching in a sparse bipartite graph.
 
-A key cluster shares mentions with few response clusters, so the graph splits into small connected components, which
-are aligned one by one: by SciPy where it is installed, and otherwise, up to a certain size, by the Hungarian
-algorithm in NumPy. Both are exact.
+A key cluster shares mentions with few response clusters, so the graph splits into small connected components. These
+are aligned one by one, by SciPy if installed, and otherwise, up to a certain size, by the Hungarian algorithm in
+NumPy. Both are exact.
 
-This module only sees weights, not what they measure.
+This module only handles weights, whatever they measure.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Cells = Mapping[int, list[tuple[int, float]]]
 """Maps each row of a sparse matrix to its columns and their positive weights."""
 
 MAX_WITHOUT_SCIPY = 500
-"""The most clusters of a component, on its smaller side, that are aligned without SciPy."""
+"""Maximum number of clusters on the smaller side of a component that is aligned without SciPy."""
 
 
 def best_total(weights: Mapping[tuple[int, int], float]) -> float:
-    """The highest total weight of cells (row, column) of which no two share a row or a column.
+    """Return the highest total weight of cells (row, column), no two of them in the same row or column.
 
     Weights are positive; absent cells have weight 0.
     """
@@ -43,7 +43,7 @@ def best_total(weights: Mapping[tuple[int, int], float]) -> float:
 
 
 def _components(cells: Cells) -> list[list[int]]:
-    """The rows of each connected component: those linked by a chain of shared columns."""
+    """Return the rows of each connected component, linked by chains of shared columns."""
     rows_of: dict[int, list[int]] = defaultdict(list)
     for row, of_row in cells.items():
         for column, _ in of_row:
@@ -66,7 +66,7 @@ def _components(cells: Cells) -> list[list[int]]:
 
 
 def _matrix(rows: list[int], cells: Cells) -> Matrix:
-    """The weights of a component, with no more rows than columns."""
+    """Return the weights of a component, transposed if necessary to have no more rows than columns."""
     number: dict[int, int] = {}
     for row in rows:
         for column, _ in cells[row]:
@@ -91,16 +91,16 @@ def _solver() -> Callable[[Matrix], float]:
 
 
 def hungarian(weights: Matrix) -> float:
-    """The best total of a matrix with no more rows than columns, by the Kuhn–Munkres algorithm with potentials.
+    """Return the best total of a matrix with no more rows than columns: the Kuhn–Munkres algorithm with potentials.
 
-    Row by row, it finds the cheapest augmenting path to a free column and follows it.
+    For each row, it finds the cheapest augmenting path to a free column and applies it.
     """
     rows, columns = weights.shape
     if rows > MAX_WITHOUT_SCIPY:
         raise MissingExtra("scipy", "eval", f"CEAF with {rows} clusters in one connected component")
-    # An extra last column stands for the start of the row's path.
+    # An extra last column represents the start of the row's path.
     row_price, column_price = np.zeros(rows), np.zeros(columns + 1)
-    holder = np.full(columns + 1, -1)  # the row that each column is matched with
+    holder = np.full(columns + 1, -1)  # the row matched with each column
     for row in range(rows):
         holder[columns] = row
         length, before = np.full(columns, np.inf), np.full(columns, columns)

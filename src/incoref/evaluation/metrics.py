@@ -1,16 +1,16 @@
 """Coreference metrics over documents: MUC, B³, CEAFm, CEAFφ4, BLANC, LEA, mention detection, the CoNLL average.
 
-All of them follow from one small table per document: how many mentions each cluster of the key shares with each
-cluster of the response. Definitions are those of the CoNLL-2012 reference scorer, version 8.01 (Pradhan et al.,
-2014; BLANC for predicted mentions: Luo et al., 2014), and for LEA, which it lacks, those of Moosavi and Strube
-(2016). Figures are percentages.
+All metrics are computed from one small table per document: the number of mentions that each key cluster shares with
+each response cluster. Definitions follow the CoNLL-2012 reference scorer, version 8.01 (Pradhan et al., 2014; BLANC
+for predicted mentions: Luo et al., 2014), and, for LEA, which it lacks, Moosavi and Strube (2016). Figures are
+percentages.
 
-A mention that is listed more than once counts only where it comes first, on either side. The reference scorer does so
-for response mentions that are in the key; elsewhere it counts a repeated mention twice, and so scores a key with
-repeated mentions below 100 against itself. CODI-CRAC's Universal Anaphora scorer (Yu et al., 2022) counts it in every
+A repeated mention counts only at its first occurrence, in key and response. The reference scorer does so for response
+mentions that are in the key; elsewhere it counts a repeated mention twice, so a key with repeated mentions scores
+below 100 against itself. CODI-CRAC's Universal Anaphora scorer (Yu et al., 2022) counts a repeated mention in every
 cluster that lists it and looks it up in the last of them; ``Scorer(keep_repeated=True)`` does the same.
 
-This module knows no file formats. Mentions are any hashable values: two are the same if they are equal.
+Independent of file formats. Mentions can be any hashable values and are compared by equality.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All metrics over the documents of a scorer."""
+    """All metrics over a scorer's documents."""
 
     muc: Score
     b3: Score
@@ -75,14 +75,14 @@ class Result:
 
 
 METRICS = tuple(field.name for field in fields(Result) if field.name != "documents")
-"""The names of all metrics, in the order in which they are shown."""
+"""The names of all metrics, in display order."""
 
 
 class Scorer:
-    """Accumulates counts over documents; ``result()`` can be called at any time, and more than once."""
+    """Accumulates counts over documents; ``result()`` can be called at any time, repeatedly."""
 
     def __init__(self, *, drop_singletons: bool = False, keep_repeated: bool = False) -> None:
-        """``drop_singletons`` leaves clusters with one mention out of key and response.
+        """``drop_singletons`` removes singleton clusters from key and response.
 
         ``keep_repeated`` counts a mention in every cluster that lists it, as the Universal Anaphora scorer does.
         """
@@ -105,7 +105,7 @@ class Scorer:
         self.repeated_in_response += repeated_in_response
 
     def _clusters(self, clusters: Clusters) -> tuple[list[list[Hashable]], int]:
-        """The non-empty clusters to count, and the number of repeated mentions."""
+        """Return the clusters to count and the number of repeated mentions."""
         smallest = 2 if self.drop_singletons else 1
         if not self.keep_repeated:
             return _disjoint(clusters, smallest)
@@ -113,7 +113,7 @@ class Scorer:
         return kept, sum(map(len, kept)) - len({mention for cluster in kept for mention in cluster})
 
     def add_documents(self, key: Document, response: Document) -> None:
-        """Add one document with its entities as clusters; mentions are the same if their token ranges are."""
+        """Add one document with its entities as clusters; mentions are compared by token range."""
         if len(key.tokens) != len(response.tokens):
             raise IncorefError(
                 f"document {key.id!r} has {len(key.tokens)} tokens in the key and {len(response.tokens)} in the "
@@ -122,7 +122,7 @@ class Scorer:
         self.add(token_clusters(key), token_clusters(response))
 
     def merge(self, other: Self) -> None:
-        """Add the counts of another scorer, for instance of one in another process."""
+        """Add the counts of another scorer, for instance from another process."""
         if (self.drop_singletons, self.keep_repeated) != (other.drop_singletons, other.keep_repeated):
             raise IncorefError("scorers with different options can't be merged")
         for name, counts in other._counts.items():
@@ -133,9 +133,9 @@ class Scorer:
 
     @property
     def counts(self) -> dict[str, tuple[float, float, float, float]]:
-        """Numerator and denominator of recall, then of precision, of each metric except BLANC.
+        """Numerator and denominator of recall, then of precision, for each metric except BLANC.
 
-        They can be summed over documents.
+        Counts can be summed over documents.
         """
         return {
             name: (counts.recall_part, counts.recall_whole, counts.precision_part, counts.precision_whole)
@@ -144,14 +144,14 @@ class Scorer:
         }
 
     def result(self) -> Result:
-        """The scores so far: counts are summed over documents, then divided, as in the reference scorer."""
+        """Return the scores so far, from counts summed over documents, as in the reference scorer."""
         plain = {name: counts.score() for name, counts in self._counts.items() if not name.startswith("blanc_")}
         blanc = _blanc_score(self._counts["blanc_coreferent"], self._counts["blanc_other"])
         return Result(**plain, blanc=blanc, documents=self.documents)
 
 
 def token_clusters(document: Document) -> list[list[tuple[int, int]]]:
-    """The entities of a document as clusters of half-open token ranges."""
+    """Return the entities of a document as clusters of half-open token ranges."""
     return [[mention.tokens for mention in entity.mentions] for entity in document.entities]
 
 
@@ -179,20 +179,20 @@ class _Counts:
 
 
 class _Table(NamedTuple):
-    """The counts from which one document's metrics are computed."""
+    """The counts behind one document's metrics."""
 
     key_sizes: list[int]
     response_sizes: list[int]
     shared: dict[tuple[int, int], int]
-    """The number of shared mentions of each key cluster and response cluster, where it isn't 0."""
+    """Number of mentions shared by each pair of key and response clusters, without zeros."""
     recalled: dict[tuple[int, int], int]
-    """The same, but a key mention counts only for the last response cluster that lists it."""
+    """Like ``shared``, but a key mention counts only for the last response cluster that lists it."""
     confirmed: dict[tuple[int, int], int]
-    """The same, but a response mention counts only for the last key cluster that lists it."""
+    """Like ``shared``, but a response mention counts only for the last key cluster that lists it."""
 
     @classmethod
     def of(cls, key: list[list[Hashable]], response: list[list[Hashable]]) -> _Table:
-        """All three counts are the same unless a mention is repeated."""
+        """Count shared mentions; the three counts differ only if mentions are repeated."""
         key_cluster_of = {mention: i for i, cluster in enumerate(key) for mention in cluster}
         response_cluster_of = {mention: j for j, cluster in enumerate(response) for mention in cluster}
         sizes = [len(cluster) for cluster in key], [len(cluster) for cluster in response]
@@ -221,7 +221,7 @@ class _Table(NamedTuple):
 
 
 def _disjoint(clusters: Clusters, smallest: int) -> tuple[list[list[Hashable]], int]:
-    """The clusters of at least ``smallest`` mentions, each mention once, and the number of repeated mentions."""
+    """Return clusters of at least ``smallest`` mentions, without repeats, and the number of repeated mentions."""
     seen: set[Hashable] = set()
     kept = []
     repeated = 0
@@ -240,7 +240,7 @@ def _disjoint(clusters: Clusters, smallest: int) -> tuple[list[list[Hashable]], 
 
 
 def _muc(table: _Table) -> _Counts:
-    """The links that remain of a spanning tree of each cluster."""
+    """Count the links of each cluster's spanning tree that the other side preserves."""
     return _Counts(
         sum(count - 1 for count in table.recalled.values()),
         sum(size - 1 for size in table.key_sizes),
@@ -250,7 +250,7 @@ def _muc(table: _Table) -> _Counts:
 
 
 def _b3(table: _Table) -> _Counts:
-    """For each mention, the share of its cluster that is also in its cluster on the other side."""
+    """Sum, over mentions, the share of the mention's cluster that is also in its cluster on the other side."""
     return _Counts(
         sum(count * count / table.key_sizes[i] for (i, _), count in table.recalled.items()),
         sum(table.key_sizes),
@@ -260,13 +260,13 @@ def _b3(table: _Table) -> _Counts:
 
 
 def _ceafm(table: _Table) -> _Counts:
-    """Mentions shared by clusters aligned one to one."""
+    """Count mentions shared by clusters that are aligned one-to-one."""
     total = best_total(table.shared)
     return _Counts(total, sum(table.key_sizes), total, sum(table.response_sizes))
 
 
 def _ceafe(table: _Table) -> _Counts:
-    """Similarity of clusters aligned one to one."""
+    """Sum the similarities of clusters that are aligned one-to-one."""
     total = best_total(
         {(i, j): 2 * count / (table.key_sizes[i] + table.response_sizes[j]) for (i, j), count in table.shared.items()}
     )
@@ -274,7 +274,7 @@ def _ceafe(table: _Table) -> _Counts:
 
 
 def _lea(table: _Table) -> _Counts:
-    """The share of each cluster's links that is found, weighted by its size; a singleton is linked to itself."""
+    """Sum the share of each cluster's links found, weighted by cluster size; a singleton has a link to itself."""
     keys, responses = table.key_sizes, table.response_sizes
     recall = sum(_links(count, keys[i], responses[j]) for (i, j), count in table.recalled.items())
     precision = sum(_links(count, responses[j], keys[i]) for (i, j), count in table.confirmed.items())
@@ -282,26 +282,26 @@ def _lea(table: _Table) -> _Counts:
 
 
 def _links(count: int, size: int, other_size: int) -> float:
-    """The share of a cluster's links that are among ``count`` of its mentions, weighted by its size."""
+    """Return the share of a cluster's links among ``count`` of its mentions, weighted by its size."""
     if size == 1:
         return float(other_size == 1)
     return size * _pairs(count) / _pairs(size)
 
 
 def _mentions(table: _Table) -> _Counts:
-    """Mentions that both sides have."""
+    """Count the mentions on both sides."""
     common = sum(table.shared.values())
     return _Counts(common, sum(table.key_sizes), common, sum(table.response_sizes))
 
 
 def _blanc_coreferent(table: _Table) -> _Counts:
-    """Pairs of mentions in the same cluster."""
+    """Count pairs of mentions in the same cluster."""
     common = sum(map(_pairs, table.recalled.values()))
     return _Counts(common, sum(map(_pairs, table.key_sizes)), common, sum(map(_pairs, table.response_sizes)))
 
 
 def _blanc_other(table: _Table) -> _Counts:
-    """Pairs of mentions in different clusters."""
+    """Count pairs of mentions in different clusters."""
     by_key: Counter[int] = Counter()
     by_response: Counter[int] = Counter()
     for (i, j), count in table.recalled.items():
@@ -323,7 +323,7 @@ def _blanc_other(table: _Table) -> _Counts:
 
 
 def _blanc_score(coreferent: _Counts, other: _Counts) -> Score:
-    """The mean over both kinds of pairs, or the score of the only kind in the key."""
+    """Return the mean score over both kinds of pairs, or the score of the only kind in the key."""
     kinds = [counts.score() for counts in (coreferent, other) if counts.recall_whole]
     if not kinds:
         return Score(0.0, 0.0, 0.0)
