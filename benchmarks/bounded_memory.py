@@ -1,9 +1,9 @@
-"""What forgetting entities costs in F1, and what it saves: whole documents through sessions with each policy.
+"""Measure the cost in F1 and the savings of each eviction policy, by reading whole documents in sessions.
 
     python benchmarks/bounded_memory.py MODEL CORPUS [--scheme litbank] [--documents FILE] [--drop-singletons]
 
-Prints a row for each policy: CoNLL F1, the most entities that any document held at once and their size in a save, the
-part of entities that were evicted, and processor time.
+Prints one row per policy: CoNLL F1, the largest number of entities that any document had at once and their size in a
+save, the share of entities that were evicted, and CPU time.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Words a second of whole collections: read together, against sentence by sentence in a session.
+"""Compare the speed of reading whole collections in batches with reading sentence by sentence in a session.
 
     python benchmarks/bulk.py CORPUS [--model FOLDER] [--documents 40] [--rounds 3] [--processes]
 
-Reads the documents of CORPUS in turns, by `session.say` and by `Resolver.pipe`, checks that the answers have the same
-bits, and prints words a second of processor time, the best of the rounds; then what is gained by the encoder alone.
-With --processes, `incoref batch` also runs with one worker and with two, in words a second of the clock: that says
-something only on an idle machine.
+Reads the documents of CORPUS alternately by `session.say` and by `Resolver.pipe`, checks that the results are
+identical to the bit, and prints words per second of CPU time, best of all rounds, then the speed-up of the encoder
+alone. With --processes, also runs `incoref batch` with one and two workers and prints words per second of wall-clock
+time, which is only meaningful on an idle machine.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def encoder_ratio(model: Model, documents: list[Document], rounds: int) -> float:
-    """How much faster the encoder is with many sentences at once than with one after the other."""
+    """Return the encoder's speed-up from batching sentences."""
     blocks = [block for document in documents for block in model.blocks(utterances_of(document))]
     ids = [joined([part for _, part in block]).ids for block in blocks]
     ways: list[Callable[[], object]] = [
@@ -96,7 +96,7 @@ def encoder_ratio(model: Model, documents: list[Document], rounds: int) -> float
 
 
 def print_processes(texts: list[list[Message]], model: Path | None, rounds: int) -> None:
-    """What a second worker is worth."""
+    """Print the speed with one and with two workers."""
     with tempfile.TemporaryDirectory() as name:
         lines = Path(name) / "in.jsonl"
         rows = [{"text": [m.text for m in text], "who": [m.speaker for m in text]} for text in texts]

@@ -1,11 +1,11 @@
-"""What chunks say of whom: documents cut into chunks, each resolved alone or by a memory of those before it.
+"""Measure how well chunks name the entities they mention, resolved alone or with a memory of earlier chunks.
 
     python benchmarks/chunks.py CORPUS [--model FOLDER] [--sizes 1 2 4 8] [--sure 0 0.5 0.8]
 
-Counts third-person pronouns whose entity is mentioned by more than pronouns up to the end of their chunk. "Named":
-the share of them whose chunk names their entity, in its own words or by a name that was put in. "Wrong": the share of
-the names put in that are none of the entity's, or stand where the annotation has no mention. A name is right if one
-mention of the entity has all its words.
+Counts third-person pronouns whose entity has a mention other than a pronoun before the end of their chunk. "Named" is
+the share of them whose chunk names the entity, in its original words or by an inserted name. "Wrong" is the share of
+inserted names that don't belong to the entity, or replace something that isn't an annotated mention. A name is right
+if some mention of the entity contains all its words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def words_of(name: str) -> frozenset[str]:
 
 
 class Gold:
-    """The annotation of a document, by places in its text."""
+    """The annotation of a document, by offsets in its text."""
 
     def __init__(self, document: incoref.Document) -> None:
         self.entity = {(m.start, m.end): e.id for e in document.entities for m in e.mentions}
@@ -41,7 +41,7 @@ class Gold:
         ]
 
     def pronouns(self, start: int, end: int, text: str) -> Iterator[str]:
-        """Entities of the pronouns of a chunk that have been described up to its end."""
+        """Yield the entity of each pronoun in a chunk, if a non-pronoun mentions it before the end of the chunk."""
         known = {entity for place, entity, _ in self.described if place < end}
         for (first, last), entity in self.entity.items():
             if start <= first and last <= end and text[first:last].lower() in REPLACED and entity in known:
@@ -65,7 +65,7 @@ def chunks_of(document: incoref.Document, size: int) -> list[tuple[int, int]]:
 def measure(
     documents: list[incoref.Document], resolver: incoref.Resolver, size: int, memory: bool, sure: float | None
 ) -> tuple[Counter[str], float]:
-    """Counts over all documents, and seconds; without ``sure`` nothing is put in."""
+    """Return counts over all documents, and CPU seconds; without ``sure``, no names are inserted."""
     counts: Counter[str] = Counter()
     started = time.process_time()
     for document in documents:

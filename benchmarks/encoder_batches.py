@@ -1,9 +1,9 @@
-"""What a sentence costs in the encoder, alone and in one call with others, as a server reads them.
+"""Measure the encoder's time per sentence, alone and batched with others, as in a server.
 
     python benchmarks/encoder_batches.py ../shared/corpora/mudoco [--model FOLDER]
 
-Takes turns of real dialogues, checks that they have the same bits in company as alone, and prints milliseconds of
-processor time a sentence, by the number of sentences in a call.
+Encodes turns of real dialogues, checks that batched vectors are identical to single ones to the bit, and prints
+milliseconds of CPU time per sentence, by batch size.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
     texts = [text for dialogue in islice(dialogues(arguments.folder), 200) for text, _ in dialogue]
     blocks = (model.blocks([Utterance(tuple(text.split()))])[0] for text in islice(texts, 0, None, 7))
     ids = [joined([part for _, part in block]).ids for block in islice(blocks, SENTENCES)]
-    ids = [block for block in ids if len(block) < 32]  # one grid for all
+    ids = [block for block in ids if len(block) < 32]  # so that all use the same grid
     alone = [encoder.vectors([block])[0] for block in ids]
     print(f"{len(ids)} sentences of {np.mean([len(block) for block in ids]):.1f} sub-words\n")
     print("| sentences in a call | ms a sentence |")

@@ -1,9 +1,10 @@
-"""Words a second, of processor time, for reading and writing each format.
+"""Measure words per second of CPU time for reading and writing each format.
 
     python benchmarks/formats.py [PATH]
 
-The corpus is made up: ten documents of some 1,500 words with as many columns, comments, mentions and fields as GUM
-has; with PATH it is the first ten documents of yours. Files that can be read only are made of the documents' texts.
+The default corpus is synthetic: ten documents of about 1,500 words, with as many columns, comments, mentions and
+fields as GUM. With PATH, the first ten documents there are used instead. Input for read-only formats is made from the
+documents' texts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ VOCABULARY = 3000
 
 
 def made_up(documents: int = MOST_DOCUMENTS, sentences: int = 80) -> list[Document]:
-    """Documents as the reader of CoNLL-U gives them."""
+    """Return synthetic documents, parsed by the CoNLL-U reader."""
     chance = random.Random(1)
     words = [
         "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(1, 10))) for _ in range(VOCABULARY)
@@ -61,7 +62,7 @@ def made_up(documents: int = MOST_DOCUMENTS, sentences: int = 80) -> list[Docume
 
 
 def fastest(work: Callable[[Document], object], documents: list[Document]) -> float:
-    """Processor time for all documents, the least of several rounds of each: others were disturbed."""
+    """Return the CPU time for all documents, using the fastest of several rounds for each."""
     total = 0.0
     for document in documents:
         times = []
@@ -88,9 +89,9 @@ def main() -> None:
 
 
 def measure(format: Format, documents: list[Document], folder: Path) -> list[float]:
-    """Seconds for reading, for writing what was read in the same format, for writing the documents as they are.
+    """Return seconds for reading, for writing back what was read, and for writing the original documents.
 
-    0 where the format can't.
+    0 for operations that the format doesn't support.
     """
     if format.read is None:
         return [0, 0, fastest(lambda document: list(brat.files([("name", document)], Losses())), documents)]

@@ -1,8 +1,8 @@
-"""How long a session takes for text that doesn't end its sentences, or its words.
+"""Measure the time a session takes for text whose sentences, or words, never end.
 
     python benchmarks/hard_input.py [--words 20000] [--characters 1000000]
 
-Each row doubles the one before: processor time that doubles too is linear.
+Each row doubles the input; if CPU time doubles too, it is linear.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How long ``import incoref`` takes, over a Python that starts and does nothing.
+"""Measure how long ``import incoref`` takes, compared to starting Python without it.
 
     python benchmarks/import_time.py [--runs 20]
 
-Each run is a fresh process. Prints the least processor time of all runs: other work on the machine only ever adds.
+Each run is a new process. Prints the minimum CPU time of all runs, as other load can only increase it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PROGRAMS = {"python": "pass", "import incoref": "import incoref", "import incore
 
 
 def processor_seconds() -> float:
-    """What all processes that this one has started and waited for have taken."""
+    """Return the CPU time of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,11 +1,11 @@
-"""How fast the running side reads one document sentence by sentence, on one core.
+"""Measure the speed of inference on one document, sentence by sentence, on one core.
 
     python benchmarks/inference.py CORPUS [--model FOLDER] [--checkpoint FOLDER] [--passes 3]
 
-Reads the longest document of CORPUS several times and takes each sentence's least processor time, so that other work
-on the machine counts as little as possible. With --checkpoint (a run's folder ``best``), the same model is also run
-as one would write it with transformers and PyTorch: its window, if it has one, encoded anew for every sentence, its
-heads one action after the other.
+Reads the longest document of CORPUS several times and takes the minimum CPU time for each sentence, to reduce the
+effect of other load. With --checkpoint (a run's folder ``best``), the same model also runs in a straightforward
+implementation with transformers and PyTorch: the whole window, if any, is encoded again for every sentence, and the
+heads run one action at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def measured(work: Callable[[], object]) -> float:
 
 
 def read(model: Model, blocks: Sequence[Block]) -> tuple[list[ModelState], list[BlockResult]]:
-    """The state before, and the result of every block."""
+    """Return the state before every block, and its result."""
     classes = model.classes()
     state = model.start()
     states, results = [], []
@@ -50,7 +50,7 @@ def read(model: Model, blocks: Sequence[Block]) -> tuple[list[ModelState], list[
 
 
 def seconds_of(model: Model, blocks: Sequence[Block]) -> list[float]:
-    """Of every block. As in a session, states are not kept: memory of an old one is used again."""
+    """Return seconds per block; as in a session, old states are dropped and their memory is reused."""
     classes = model.classes()
     state = model.start()
     seconds = []
@@ -69,7 +69,7 @@ def vectors_of(model: Model, block: Block, state: ModelState) -> np.ndarray:
 def action_time(
     model: Model, blocks: Sequence[Block], states: Sequence[ModelState], entities: int
 ) -> tuple[int, float]:
-    """Live entities, and seconds an action of the heads takes, over the last blocks of the document."""
+    """Return the number of live entities and the heads' seconds per action, over the document's last blocks."""
     start: ReadingState = next((s.reading for s in states if len(s.reading.memory) >= entities), states[-1].reading)
     classes = model.classes()
     seconds, actions = 0.0, 0
@@ -82,7 +82,7 @@ def action_time(
 
 
 class Plain:
-    """The model of a checkpoint with transformers and PyTorch, nothing cached and nothing factored."""
+    """A checkpoint's model in plain transformers and PyTorch, without caching or factoring."""
 
     def __init__(self, checkpoint: Path) -> None:
         import torch
@@ -107,12 +107,12 @@ class Plain:
         )
         self.bert = BertModel(config, add_pooling_layer=False).eval()
         weights = self.model.encoder.state_dict()
-        types = "embeddings.token_type_embeddings.weight"  # here, types of tokens are the ways to write them
+        types = "embeddings.token_type_embeddings.weight"  # here, token types represent capitalisation
         writings = weights.get(WRITING_TABLE, torch.zeros(WRITINGS, 1))
         self.bert.load_state_dict({**weights, types: weights[types][0] + writings}, strict=False)
 
     def encode(self, window: Sequence[np.ndarray]) -> np.ndarray:
-        """Vectors of a whole window of blocks; the caller keeps the last block's."""
+        """Encode a whole window of blocks; the caller uses only the last block's vectors."""
         torch = self.torch
         number = torch.from_numpy(np.repeat(np.arange(len(window)), [len(block) for block in window]))
         ids = torch.from_numpy(np.concatenate(window))
@@ -124,7 +124,7 @@ class Plain:
         return np.asarray(found)
 
     def decide(self, vectors: np.ndarray, result: BlockResult, state: ReadingState, classes: dict[str, int]) -> None:
-        """The scores of every step of a derivation, and of every mention against all entities."""
+        """Score every step of a derivation, and every mention against all entities."""
         torch, detector, clusterer = self.torch, self.model.detector, self.model.clusterer
         with torch.inference_mode():
             tokens = torch.from_numpy(vectors)
@@ -163,7 +163,7 @@ class Plain:
     def seconds(
         self, blocks: Sequence[Block], states: Sequence[ModelState], results: Sequence[BlockResult], model: Model
     ) -> float:
-        """For all blocks; what is read is what the running side read before each."""
+        """Return the seconds for all blocks, each starting from the state recorded by our own implementation."""
         classes, total = model.classes(), 0.0
         for block, state, result in zip(blocks, states, results, strict=True):
             subwords = joined([part for _, part in block])

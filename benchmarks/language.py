@@ -1,4 +1,4 @@
-"""How often English text is taken for hardly English, on annotated corpora, whole documents and single sentences.
+"""Measure how often English text is wrongly reported as not English, for documents and single sentences.
 
 python benchmarks/language.py ../shared/corpora/mudoco ../shared/corpora/litbank
 """

@@ -1,11 +1,11 @@
-"""Does a session's memory stay flat, however long the stream?
+"""Check that a session's memory stays constant over a long stream.
 
     python benchmarks/long_stream.py MODEL FILE... [--tokens 1000000] [--eviction dual] [--history 100]
     python benchmarks/long_stream.py MODEL FILE... --utterances 1000000
 
-Feeds the text of the files over and over, with names changed each time so that new entities never end, and prints
-the process's memory, the state's size and the speed every so often. With --utterances, two speakers say the files'
-lines in turn.
+Feeds the files' text repeatedly, with names changed in each round so that new entities keep appearing, and regularly
+prints the process's memory, the size of the state and the speed. With --utterances, two speakers alternate in saying
+the files' lines.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _say(session: incoref.Session, files: list[Path], wanted: int, of_rows: int)
 
 
 def _stream(files: list[Path]) -> Iterator[str]:
-    """The files' text in pieces; in every round capitalised words get another ending."""
+    """Yield the files' text in pieces; capitalised words get a different suffix in every round."""
     texts = [file.read_text(encoding="utf-8") for file in files]
     for number in itertools.count():
         ending = "".join(chr(97 + int(digit)) for digit in str(number)) if number else ""
@@ -85,7 +85,7 @@ def _stream(files: list[Path]) -> Iterator[str]:
 
 
 def _resident() -> float:
-    """Megabytes that the process holds now; where the system doesn't say, the most it ever held."""
+    """Return the process's current memory in megabytes, or its peak if the system doesn't report that."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         return pages * resource.getpagesize() / 1e6

@@ -1,8 +1,8 @@
-"""Whole novels: does each main character stay one entity, and does nobody else get into it?
+"""Check, on whole novels, that each main character remains one entity and isn't merged with others.
 
-For every character, the script looks among the model's mentions for the names that mean nobody else in the book.
-``kept`` is the share of them in the entity that has the most; ``own`` is the share of that entity's listed names that
-are the character's. Each book is read from beginning to end in one session.
+For every character, the script finds the model's mentions that use one of the character's unambiguous names. ``kept``
+is the share of these mentions in the entity that contains most of them; ``own`` is the share of that entity's listed
+names that belong to the character. Each book is read from beginning to end in one session.
 
     python benchmarks/novels.py FOLDER [--model MODEL]     # FOLDER holds the novels of docs/data.md as plain text
 """
@@ -58,7 +58,7 @@ NOVELS: dict[str, dict[str, tuple[str, ...]]] = {
         "Victor": ("victor",),
     },
 }
-"""The names of each book's main characters, in lower case; within the book, nobody else has them."""
+"""The unambiguous names of each book's main characters, in lower case."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How large the HTML page of a long document is, how long making it takes, and how quick it is in Chromium.
+"""Measure the HTML page of a long document: its size, the time to generate it, and its speed in Chromium.
 
 python benchmarks/page.py ../shared/corpora/litbank --words 20000
 """
@@ -36,7 +36,7 @@ MEASURE = """() => {
 
 
 def joined(documents: Iterable[Document], words: int) -> Document:
-    """Documents one after the other, until there are so many words."""
+    """Concatenate documents until there are enough words."""
     text, tokens = "", 0
     sentences: list[Sentence] = []
     entities: list[Entity] = []

@@ -1,11 +1,11 @@
-"""Does a model still predict the same? Writes each document's predictions, or compares them with earlier ones.
+"""Check that a model's predictions are unchanged: write each document's predictions, or compare with earlier ones.
 
     python benchmarks/predictions.py CORPUS… -o before.json [--scheme ontonotes] [--model FOLDER]
     python benchmarks/predictions.py CORPUS… --against before.json
 
-The ids, names, types and speakers of all entities and the places of all their mentions must be equal, and the
-probabilities of mentions and links to 1e-6: they are sums in single precision, whose last digits depend on the order
-of additions. Exits with 1 and names the documents that differ.
+Ids, names, types and speakers of all entities and the offsets of all mentions must be equal. Probabilities of
+mentions and links must agree to 1e-6, as they are sums in single precision, whose last digits depend on the order of
+additions. If documents differ, prints them and exits with 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TOLERANCE = 1e-6
 
 
 def predictions(document: Document) -> dict[str, Any]:
-    """A digest of everything that was decided, and the probabilities of the decisions."""
+    """Return a digest of all decisions, and their probabilities."""
     entities = [
         [entity.id, entity.name, entity.type, entity.speaker, [[m.start, m.end] for m in entity.mentions]]
         for entity in document.entities
@@ -38,7 +38,7 @@ def predictions(document: Document) -> dict[str, Any]:
 
 
 def distance(before: Mapping[str, Any], now: Mapping[str, Any]) -> float:
-    """The largest difference between two probabilities; infinite if other entities were found."""
+    """Return the largest difference between probabilities; infinite if the entities differ."""
     if before["entities"] != now["entities"]:
         return float("inf")
     pairs = zip(before["probabilities"], now["probabilities"], strict=True)
@@ -46,7 +46,7 @@ def distance(before: Mapping[str, Any], now: Mapping[str, Any]) -> float:
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> int:
-    """Print which documents differ; gives the exit code."""
+    """Print which documents differ; return the exit code."""
     if before.keys() != now.keys():
         print(f"the documents are not the same: {', '.join(sorted(before.keys() ^ now.keys()))}")
         return 1

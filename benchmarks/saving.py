@@ -1,9 +1,9 @@
-"""How large saves are, and how long saving and restoring take.
+"""Measure the size of saves, and the time to save and restore.
 
     python benchmarks/saving.py MODEL FILE [--sentences 50 100 200 400]
 
-Feeds the file's text; after so many sentences: live entities, the save's size with and without text and mentions, and
-the least processor time of five saves and five restores.
+Feeds the file's text; at each given number of sentences, prints the number of live entities, the save's size with and
+without text and mentions, and the minimum CPU time of five saves and five restores.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _least(call: Callable[[], object]) -> float:
-    """Milliseconds of processor time."""
+    """Return the minimum CPU time in milliseconds."""
     times = []
     for _ in range(5):
         started = time.process_time()

@@ -1,9 +1,9 @@
-"""How long it takes to score one document with many clusters, with SciPy (extra ``eval``).
+"""Measure the time to score one document with many clusters, with SciPy (extra ``eval``).
 
     python benchmarks/scoring.py [--clusters 5000]
 
-The response misplaces a part of the key's mentions: a fifth, half, or all of them. The more it does, the fewer
-pieces the graph of shared mentions falls into; with all of them misplaced it is in one piece.
+The response misplaces a fifth, half or all of the key's mentions. The more are misplaced, the fewer connected
+components the graph of shared mentions has; with all of them misplaced, it is connected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def clusters_of(assignment: list[int]) -> Clusters:
 
 
 def document(clusters: int, mentions: int, misplaced: float) -> tuple[Clusters, Clusters]:
-    """A key with this many clusters, and a response that puts some mentions into clusters at random."""
+    """Return a key with ``clusters`` clusters, and a response with some mentions in random clusters."""
     draw = random.Random(0)
     key = [*range(clusters), *(draw.randrange(clusters) for _ in range(mentions - clusters))]
     response = [draw.randrange(clusters) if draw.random() < misplaced else cluster for cluster in key]

@@ -1,11 +1,10 @@
-"""A server under load, against the bare library on the same cores: throughput, latency, memory, and no update lost.
+"""Compare a server under load with the library on the same cores: throughput, latency, memory, no lost updates.
 
-The server is a process of its own on this machine, with every feed on the disk before it is answered. Live sessions
-get turns of real dialogues round-robin; a session whose dialogue ends is deleted, and another one begins. Library and
-server read the same turns in alternation, so that other work on the machine holds up both alike, and must answer the
-same. The client runs on the same cores: what it costs is taken from the server. Then the server goes on alone: at
-half the load that it can take, for its latencies, and at full load, for its memory. In the end every session must
-hold all that it was told, in order.
+The server runs in its own process on this machine, with every feed on disk before it is answered. Live sessions
+receive turns of real dialogues in round-robin order; a session whose dialogue ends is deleted and replaced by a new
+one. Library and server alternate on the same turns, so that other load slows both equally, and must give the same
+answers. Then the server continues alone, at half its maximum load to measure latency and at full load to measure
+memory. In the end, every session must contain everything it was told, in order.
 
     python benchmarks/serving.py ../shared/corpora/mudoco
     python benchmarks/serving.py ../shared/corpora/mudoco --redis
@@ -39,7 +38,7 @@ Found = list[tuple[int, int, str]]
 
 
 def dialogues(folder: Path) -> Iterator[list[Turn]]:
-    """Turns with their speakers, over and over."""
+    """Yield the turns of each dialogue with their speakers, repeating endlessly."""
     found = []
     for path in sorted(folder.glob("*.eval.jsonlines")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -53,7 +52,7 @@ def dialogues(folder: Path) -> Iterator[list[Turn]]:
 
 @dataclass
 class Seat:
-    """One live session in each of the two worlds, with the dialogue that it hears."""
+    """A local session and a remote one, with the dialogue that both receive."""
 
     turns: list[Turn] = field(default_factory=list)
     fresh: bool = True
@@ -61,7 +60,7 @@ class Seat:
     remote: str = ""
     expected: Found = field(default_factory=list)
     told: list[str] = field(default_factory=list)
-    """What the remote session has answered to."""
+    """The turns that the remote session has acknowledged."""
 
     def next_turn(self, source: Iterator[list[Turn]]) -> Turn:
         self.fresh = not self.turns
@@ -71,7 +70,7 @@ class Seat:
 
 
 class Connection:
-    """One kept-alive connection that speaks just enough HTTP."""
+    """A keep-alive connection with a minimal HTTP client."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
@@ -79,7 +78,7 @@ class Connection:
         self._used = 0.0
 
     async def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        if self._streams is None or time.monotonic() - self._used > 30:  # longer than this, the server may hang up
+        if self._streams is None or time.monotonic() - self._used > 30:  # after that, the server may close it
             self._streams = await asyncio.open_connection(self._host, self._port)
         self._used = time.monotonic()
         reader, writer = self._streams
@@ -94,7 +93,7 @@ class Connection:
         return json.loads(content) if content else {}
 
     def forget(self) -> None:
-        """Begin anew: the connection broke."""
+        """Drop a broken connection, so that the next request opens a new one."""
         if self._streams is not None:
             self._streams[1].close()
         self._streams = None
@@ -102,7 +101,7 @@ class Connection:
 
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str]:
-    """The address of a Redis of our own, which has every change on the disk before it answers."""
+    """Start a private Redis that flushes every change to disk before it answers; yields its URL."""
     socket = folder / "socket"
     settings = ("--port", "0", "--unixsocket", str(socket), "--dir", str(folder), "--save", "")
     durable = ("--appendonly", "yes", "--appendfsync", "always")
@@ -143,7 +142,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Cores:
-    """Who computes where: server and library on the same ones, each in its turn, and clients on the others."""
+    """CPU affinity: server and library take turns on the same cores; clients use the others, if any."""
 
     ours: set[int]
     clients: set[int]
@@ -156,7 +155,7 @@ class Cores:
 
     @contextmanager
     def for_us(self) -> Iterator[None]:
-        """Threads and processes that are started meanwhile are ours."""
+        """Run threads and processes started in this context on the cores of server and library."""
         os.sched_setaffinity(0, self.ours)
         try:
             yield
@@ -176,7 +175,7 @@ class Benchmark:
         self.wrong = 0
 
     def bare(self, turns: list[Turn]) -> float:
-        """Seconds in which the library reads a turn of every session."""
+        """Return the seconds that the library takes to read one turn in every session."""
 
         def read(place: int) -> None:
             seat, (text, speaker) = self.seats[place], turns[place]
@@ -207,14 +206,14 @@ class Benchmark:
         self.wrong += answer["event"] != len(seat.told) or (compare and found != seat.expected)
 
     async def served(self, turns: list[Turn], compare: bool = True) -> float:
-        """Seconds in which the server reads a turn of every session, as fast as it can."""
+        """Return the seconds that the server takes to read one turn in every session at full speed."""
         await asyncio.gather(*(self.begin(seat) for seat in self.seats if seat.fresh))
         started = time.perf_counter()
         await asyncio.gather(*(self.tell(seat, turn, compare) for seat, turn in zip(self.seats, turns, strict=True)))
         return time.perf_counter() - started
 
     async def whole(self) -> int:
-        """How many sessions hold what they were told, all of it and in order."""
+        """Return how many sessions contain everything they were told, in order."""
         connection = await self.idle.get()
         states = [await connection.ask("GET", f"/v1/sessions/{seat.remote}") for seat in self.seats]
         self.idle.put_nowait(connection)
@@ -224,7 +223,7 @@ class Benchmark:
         )
 
     async def latencies(self, turns: list[Turn], rate: float) -> list[float]:
-        """Seconds from when each request was due, at so many a second, at random distances."""
+        """Return latencies in seconds from when each request was due, at random times, ``rate`` per second."""
         await asyncio.gather(*(self.begin(seat) for seat in self.seats if seat.fresh))
         draw, found = random.Random(2), list[float]()
         due = time.perf_counter()
@@ -251,7 +250,7 @@ class Benchmark:
         print(f"p99 / p50 = {marks[98] / marks[49]:.1f}; memory {self.server.megabytes:.0f} MB")
 
     async def run_on(self, rounds: int) -> None:
-        """Memory of the server while it goes on at full load, minute by minute."""
+        """Print the server's memory per minute at full load."""
         print("\n| minute | turns | server's memory, MB |\n|---|---|---|")
         count, started, shown = 0, time.monotonic(), -1
         for _ in range(rounds):
@@ -308,7 +307,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, help="for the server and the library; half of them when not given")
     parser.add_argument("--workers", type=int, help="of the server; its own choice when not given")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and with it the server
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # also stops the server
     cores = Cores.chosen(arguments.cores)
     with tempfile.TemporaryDirectory(prefix="serving") as name, ExitStack() as stack:
         folder = Path(name)

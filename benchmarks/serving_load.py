@@ -1,10 +1,10 @@
-"""Servers under load that are killed again and again: is a change lost or made twice, is an answer wrong, is it slow?
+"""Test servers that are repeatedly killed under load: lost or repeated changes, wrong answers, latency.
 
-Two server processes share one Redis behind one address. Clients read, feed, undo and follow many sessions; every so
-often one process is killed without warning and started again. A client whose connection breaks sends its request
-again, with the same sequence number. Every answer must have the next event's number; in the end every session must
-hold what it was told, streams must have had each event once, and the answers of some sessions must be those of the
-library. Another part makes one session long and shows what that costs.
+Two server processes share one Redis behind one address. Clients read, feed, undo and follow many sessions; at regular
+intervals, one process is killed without warning and restarted. A client whose connection breaks repeats its request
+with the same sequence number. Every answer must have the next event's number. In the end, every session must contain
+what it was told, streams must have received each event exactly once, and the answers of some sessions must equal the
+library's. Alternatively, --long measures the cost of one very long session.
 
     python benchmarks/serving_load.py ../shared/corpora/mudoco --sessions 2000 --seconds 600
     python benchmarks/serving_load.py ../shared/corpora/mudoco --long 100000
@@ -33,14 +33,14 @@ from serving import Connection, Server, Turn, dialogues, redis_server
 import incoref
 
 _UNDO = 20
-"""Steps that a session can go back, by default."""
+"""Default number of undo steps of a session."""
 _SHARES = (("feed", 60), ("since", 20), ("state", 8), ("export", 4), ("undo", 8))
 _AGAIN = (OSError, asyncio.IncompleteReadError)
 _LIMITS = ("--limit", "client_sessions=1000000", "--limit", "sessions=1000000")
 
 
 class Address:
-    """One address in front of several servers: a connection goes to the next server that accepts it."""
+    """A round-robin proxy: each connection goes to the next server that accepts it."""
 
     def __init__(self, ports: list[int]) -> None:
         self._ports, self._turn = ports, 0
@@ -75,13 +75,13 @@ class Address:
 
 @dataclass
 class Told:
-    """A session, and all that was done to it."""
+    """A session with a record of everything done to it."""
 
     id: str = ""
     changes: list[tuple[str, Turn | None, Any]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     steps: deque[int] = field(default_factory=lambda: deque(maxlen=_UNDO))
-    """How many texts there were before each step that can be undone."""
+    """Number of texts before each step that can be undone."""
 
     @property
     def last(self) -> int:
@@ -101,7 +101,7 @@ class Load:
         self.over = False
 
     async def ask(self, link: Connection, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """The answer, however often a connection breaks or a server is just stopping."""
+        """Send a request, retrying while connections break or servers stop; return the answer."""
         pause = 0.05
         while True:
             try:
@@ -126,7 +126,7 @@ class Load:
             told.id = (await self.ask(link, "POST", "/v1/sessions"))["id"]
 
     async def client(self, mine: list[Told], rate: float, seed: int) -> None:
-        """Requests one after the other, due at random times."""
+        """Send requests one at a time, due at random times."""
         draw, link, due = random.Random(seed), Connection(self.host, self.port), time.perf_counter()
         names, weights = zip(*_SHARES, strict=True)
         while not self.over:
@@ -138,7 +138,7 @@ class Load:
             started = time.perf_counter()
             await self.do(link, told, name)
             self.seconds[name].append(time.perf_counter() - started)
-            due = max(due, time.perf_counter() - 5)  # after a pause, not all that was missed at once
+            due = max(due, time.perf_counter() - 5)  # after a stall, don't catch up on everything at once
 
     async def do(self, link: Connection, told: Told, name: str) -> None:
         path, number = f"/v1/sessions/{told.id}", told.last + 1
@@ -168,7 +168,7 @@ class Load:
         self.faults["a change lost or made twice"] += answer["event"] != told.last
 
     async def follow(self, told: Told) -> None:
-        """An event stream, resumed whenever it breaks; each event must come once, in order."""
+        """Follow an event stream, resuming whenever it breaks; each event must arrive once, in order."""
         after = 0
         while not self.over:
             try:
@@ -186,7 +186,7 @@ class Load:
             await asyncio.sleep(0.2)
 
     async def whole(self) -> int:
-        """How many sessions hold what they were told."""
+        """Return how many sessions contain what they were told."""
         link, count = Connection(self.host, self.port), 0
         for told in self.told:
             state = await self.ask(link, "GET", f"/v1/sessions/{told.id}")
@@ -194,7 +194,7 @@ class Load:
         return count
 
     def checked(self, most: int) -> tuple[int, int]:
-        """Answers compared with the library's, and how many of them differ."""
+        """Return the number of answers compared with the library's, and of those that differ."""
         resolver, compared, wrong = incoref.load(), 0, 0
         for told in sorted(self.told, key=lambda told: -told.last)[:most]:
             session = resolver.session()
@@ -289,7 +289,7 @@ def report(load: Load, servers: Servers, took: float) -> None:
 
 
 async def long_session(folder: Path, server: Server, place: Path, sentences: int) -> None:
-    """One session of many sentences: what the last ones cost, and how large everything is."""
+    """Print the speed, latency and sizes as one session grows long."""
     turns = (turn for dialogue in dialogues(folder) for turn in dialogue)
     link = Connection(server.host, server.port)
     id = (await link.ask("POST", "/v1/sessions"))["id"]

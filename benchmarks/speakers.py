@@ -1,10 +1,9 @@
-"""What knowing the speakers is worth: dialogues read with their speakers and without them.
+"""Measure the benefit of known speakers: read dialogues with and without them.
 
     python benchmarks/speakers.py CORPUS… [--genres conversation,podcast] [--model FOLDER]
 
-Besides CoNLL F1 (singletons dropped), counts links between two mentions of the first or second person ("I", "your" …)
-that both the annotation and the model have: of those that the model makes, how many are right, and of the right ones,
-how many it makes. Without speakers every "I" looks like every other.
+Besides CoNLL F1 (singletons dropped), computes precision and recall of links between first- or second-person mentions
+("I", "your" …) found in both annotation and output. Without speakers, every "I" looks the same.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ PERSONS = frozenset("i me my mine myself you your yours yourself".split())
 
 
 def persons(document: Document) -> dict[tuple[int, int], str]:
-    """The entity of each mention of a first or second person."""
+    """Return the entity of each first- or second-person mention."""
     return {m.tokens: e.id for e in document.entities for m in e.mentions if m.text.lower() in PERSONS}
 
 
 def links(key: Document, response: Document) -> Counter[str]:
-    """Right, made and wanted links between persons that both have."""
+    """Count right, predicted and gold links between first- or second-person mentions on both sides."""
     gold, found = persons(key), persons(response)
     counts: Counter[str] = Counter()
     for one, other in combinations(sorted(gold.keys() & found.keys()), 2):

@@ -4,9 +4,9 @@
     python benchmarks/splitting.py speed PATH... [--splitter rules|spacy]
     python benchmarks/splitting.py hostile
 
-A sentence counts as found if both its ends are right, a word likewise. Layouts change only white space: paragraphs
-are a blank line apart, as the corpus reader leaves them; or on a line each; or wrapped at 72 characters; or all on
-one line.
+A sentence or word counts as found if both its ends are right. Layouts change only white space: paragraphs are
+separated by blank lines, as from the corpus reader, or on one line each, or wrapped at 72 characters, or all on one
+line.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ HOSTILE = {
     "soft hyphens": "\u00ad ",
     "half surrogates": "\ud800",
 }
-"""Text that is repeated for as long as it takes."""
+"""Text that is repeated up to the required length."""
 
 
 @dataclass
 class Counts:
-    """How many there are, how many were found, and how many of these are right."""
+    """Numbers of gold, found and correct items."""
 
     gold: int = 0
     found: int = 0
@@ -69,7 +69,7 @@ class Counts:
 
 
 def wrapped(text: str) -> str:
-    """A text with some spaces turned into line breaks so that no line is longer than the page, if words allow."""
+    """Wrap a text at the page width by turning spaces into line breaks."""
     characters = list(text)
     line, space = 0, None
     for at, character in enumerate(text):
@@ -89,7 +89,7 @@ LAYOUTS: dict[str, Callable[[str], str]] = {
     "wrapped": wrapped,
     "running": lambda text: text.replace("\n\n", "  "),
 }
-"""Each keeps the text's length, and so all offsets."""
+"""Layouts, all of which preserve the text's length and thus all offsets."""
 
 
 def accuracy(documents: Iterable[Document], splitter: Splitter, layout: str) -> None:
@@ -126,7 +126,7 @@ def speed(documents: Iterable[Document], splitter: Splitter) -> None:
 
 
 def _seconds(text: str, splitter: Splitter, size: int) -> float:
-    """Processor time to split a text fed in pieces."""
+    """Return the CPU time to split a text fed in pieces."""
     start, pending = time.process_time(), Pending()
     for at in range(0, len(text), size):
         _, pending = splitter.feed(pending, text[at : at + size])

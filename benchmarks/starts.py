@@ -1,9 +1,9 @@
-"""A model's scores on development corpora whose documents are read from several places each.
+"""Score a model on development corpora, reading each document from several starting points.
 
     python benchmarks/starts.py configs/default-en.toml [--model FOLDER] [--places 8]
 
-One wrong link can change the score of a whole novel. Read from the beginning and from other sentences of its first
-half, a document has as many scores, and their mean is less a matter of chance.
+One wrong link can change the score of a whole novel. Averaging over several starting points, the beginning and other
+sentences in a document's first half, makes the score less dependent on chance.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from incoref.types import Document
 
 
 def from_places(document: Document, places: int) -> Iterator[Document]:
-    """The document from its beginning, and from other sentences of its first half."""
+    """Yield the document from its beginning and from other sentences in its first half."""
     count = len(document.sentences)
     for place in range(places):
         yield sources.sentences_of(document, count * place // (2 * places), count)

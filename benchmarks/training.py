@@ -1,13 +1,13 @@
-"""How much quicker the paper's model trains without an action loop, and reads with cached keys and values.
+"""Measure the speed-up of vectorised training of the paper's model, and of inference with cached keys and values.
 
     python benchmarks/training.py [--threads 1] [--tokens 1000] [--mentions 110] [--only PART]
 
-Random weights in the paper's sizes, one random document, forward and backward: the vectorised way against the
-step-by-step definition. Times are processor times, the least of a few runs.
+Runs the forward and backward pass on one random document, with random weights in the paper's sizes, by the vectorised
+implementation and by the step-by-step definition. Times are CPU times, the minimum of a few runs.
 
     python benchmarks/training.py --memory
 
-trains on one document of 10,000 tokens and 1,500 mentions, optimiser included, and prints the resident memory.
+trains on one document of 10,000 tokens and 1,500 mentions, including the optimiser, and prints the resident memory.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from incoref.model.transitions import Span
 
 SENTENCE = 22
 ONE_LAYER = XLNET_BASE | {"n_layer": 1, "vocab_size": 100, "dropout": 0.0}
-"""An encoder that takes no part: detector and clusterer are given vectors of the right size."""
+"""An unused encoder, as detector and clusterer receive given vectors of the right size."""
 
 
 def random_document(tokens: int, mentions: int, config: PaperConfig) -> PaperDocument:
-    """Sentences of 22 tokens; mentions of up to six, some of them nested; 4.4 an entity, as in OntoNotes."""
+    """Create sentences of 22 tokens; mentions of up to 6 tokens, some nested; 4.4 per entity, as in OntoNotes."""
     draw = random.Random(0)
     count = tokens // SENTENCE
     sentences = [tuple(draw.randrange(5, 100) for _ in range(SENTENCE)) for _ in range(count)]
@@ -53,14 +53,14 @@ def random_document(tokens: int, mentions: int, config: PaperConfig) -> PaperDoc
 
 
 def _derivable(spans: dict[Span, int]) -> list[Span]:
-    """The spans without the newest one, if it crosses another."""
+    """Return the spans, without the newest one if it crosses another."""
     *_, (first, last) = spans
     crosses = any(a < first <= b < last or first < a <= last < b for a, b in spans)
     return list(spans)[:-1] if crosses else list(spans)
 
 
 class GivenVectors(PaperModel):
-    """Detector and clusterer over vectors that are given: nothing is encoded."""
+    """Detector and clusterer on given vectors, without encoding."""
 
     clusters = True
 
@@ -132,7 +132,7 @@ def heads(tokens: int, mentions: int) -> None:
 
 
 def step(tokens: int, mentions: int, setting: Setting) -> None:
-    """A whole training step: encoder, detector, clusterer, optimiser."""
+    """Measure a whole training step: encoder, detector, clusterer, optimiser."""
     config = PaperConfig(setting=setting)
     document = random_document(tokens, mentions, config)
     torch.manual_seed(0)
@@ -180,7 +180,7 @@ def inference(cached: int = 384) -> None:
 
 
 def memory(setting: Setting) -> None:
-    """A step on a short document first, so that the optimiser's state is there too."""
+    """Measure memory after a first step on a short document, so that it includes the optimiser's state."""
     config = PaperConfig(setting=setting)
     model = PaperModel(config).train()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-6)
