@@ -37,7 +37,7 @@ drop_singletons = true
 
 
 def write_baseline_run(folder: Path, name: str) -> None:
-    """A folder with an encoder, corpora and ``config.toml`` for one of the systems."""
+    """Create a folder with an encoder, corpora and ``config.toml`` for one of the baselines."""
     write_bert(folder / "encoder")
     write_corpus(folder / "train.conll", 4)
     write_corpus(folder / "dev.conll", 2, seed=90)

@@ -1,4 +1,4 @@
-"""A real browser for tests: Debian's Chromium, driven by playwright."""
+"""A real browser for tests: Debian's Chromium, controlled by Playwright."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HOW_TO_INSTALL = "needs Chromium; on Debian and Ubuntu: apt-get install chromium
 
 @contextmanager
 def running() -> Iterator[Browser]:
-    """A headless browser. Without Chromium the test is skipped, or fails in CI."""
+    """Start a headless browser. Without Chromium, the test is skipped, or fails in CI."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(HOW_TO_INSTALL)
-    # Tests often run as root in a container, where the sandbox can't be set up; the pages are trusted.
+    # Tests often run as root in a container, where the sandbox doesn't work; the pages are trusted.
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
@@ -29,7 +29,7 @@ def running() -> Iterator[Browser]:
 
 
 class ConsoleErrors:
-    """Errors and warnings on a page's console, including what its content security policy refused."""
+    """Errors and warnings on a page's console, including violations of its content security policy."""
 
     def __init__(self, page: Page) -> None:
         self.messages: list[str] = []
@@ -41,5 +41,5 @@ class ConsoleErrors:
             self.messages.append(message.text)
 
     def without(self, *expected: str) -> list[str]:
-        """The messages that contain none of these texts."""
+        """Return the messages that contain none of these texts."""
         return [message for message in self.messages if not any(text in message for text in expected)]

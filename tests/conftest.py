@@ -1,7 +1,7 @@
-"""Fixtures for all tests, and which tests need PyTorch.
+"""Shared fixtures, and selection of the tests that need PyTorch.
 
-A test module that imports the learning side is marked ``learning`` as a whole; a single test is marked by hand, and
-imports it within. Without PyTorch, as in ``make test-core``, none of these run.
+Test modules that import the learning side are marked ``learning`` automatically; single tests are marked by hand and
+import it locally. Without PyTorch, as in ``make test-core``, these tests don't run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incoref.resolver import Resolver
     from tiny_models import TinyModels
 
-# How long an example takes says more of the machine than of the code.
+# The time an example takes depends more on the machine than on the code.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -31,7 +31,7 @@ _IMPORTS_LEARNING = re.compile(
 
 
 def needs_torch(module: Path) -> bool:
-    """Whether a test module imports the learning side as a whole."""
+    """Whether a test module imports the learning side at module level."""
     return module.suffix == ".py" and _IMPORTS_LEARNING.search(module.read_text(encoding="utf-8")) is not None
 
 
@@ -40,7 +40,7 @@ def pytest_report_header() -> str | None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out modules that can't be imported without PyTorch."""
+    """Skip modules that can't be imported without PyTorch."""
     return True if not HAS_TORCH and collection_path.is_file() and needs_torch(collection_path) else None
 
 
@@ -55,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Corpora, encoders and reference outputs, which are not part of the project: a folder beside the checkout."""
+    """The folder next to the checkout with corpora, encoders and reference outputs, not part of the project."""
     folder = Path(__file__).resolve().parents[2] / "shared"
     if not folder.is_dir():
         pytest.skip("needs the folder 'shared' beside the checkout, which holds corpora and reference outputs")
@@ -64,7 +64,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
-    """A small random model, as checkpoint, fp32 and int8 folder."""
+    """Small random models, as checkpoints and as fp32 and int8 folders."""
     from tiny_models import FOLDER_VARIABLE, TinyModels
 
     made = os.environ.get(FOLDER_VARIABLE)
@@ -73,7 +73,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
 
 @pytest.fixture(scope="session")
 def resolver(tiny: TinyModels) -> Resolver:
-    """The small random model in int8, as the shipped one is: its decisions mean nothing, but they vary."""
+    """A resolver with the small random model in int8, like the shipped one; its decisions are meaningless."""
     from incoref.resolver import load
 
     return load(tiny.int8)
@@ -81,7 +81,7 @@ def resolver(tiny: TinyModels) -> Resolver:
 
 @pytest.fixture(scope="session")
 def rule_resolver(tiny: TinyModels) -> Resolver:
-    """A model that decides by simple rules, so that tests can say what it must find."""
+    """A resolver with the rule-based model, so that tests can predict its output."""
     from incoref.resolver import Resolver
     from rule_model import RuleModel
 

@@ -1,4 +1,4 @@
-"""Tiny random models and documents of the paper's kind, and folders of reference outputs made from them."""
+"""Tiny random paper models and documents, and folders of reference outputs made from them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tiny_config(mode: Mode, setting: Setting, **fields: Any) -> PaperConfig:
 
 
 def tiny_model(config: PaperConfig, seed: int = 0) -> PaperModel:
-    """Weights large enough for every part to matter."""
+    """Create a model with weights large enough for every part to matter."""
     torch.manual_seed(seed)
     model = PaperModel(config)
     with torch.no_grad():
@@ -54,7 +54,7 @@ def tiny_model(config: PaperConfig, seed: int = 0) -> PaperModel:
 
 
 def random_document(seed: int, config: PaperConfig, sentences: int, longest: int = 7) -> PaperDocument:
-    """Random sub-words between ``<cls>`` and ``<sep>``, with the gold actions of a random legal walk."""
+    """Create random sentences between ``<cls>`` and ``<sep>``, with a random legal action sequence as gold."""
     chance = random.Random(seed)
     words = [
         (CLS, *(chance.randrange(5, VOCABULARY) for _ in range(chance.randint(1, longest))), SEP)
@@ -84,7 +84,7 @@ def _random_walk(chance: random.Random, length: int) -> list[Action]:
 
 
 def write_reference_folder(folder: Path, config: PaperConfig, documents: list[PaperDocument], seed: int = 0) -> None:
-    """A folder in the layout of the reference outputs, with what our step-by-step definition computes."""
+    """Write a folder in the layout of the reference outputs, with the output of our step-by-step definition."""
     model = tiny_model(config, seed)
     folder.mkdir(parents=True)
     save_file(

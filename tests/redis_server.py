@@ -1,4 +1,4 @@
-"""A real redis-server for tests, on a socket in its own temporary folder."""
+"""A real redis-server for tests, on a socket in a temporary folder of its own."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ HOW_TO_INSTALL = "needs redis-server; on Debian and Ubuntu: apt-get install redi
 
 @contextmanager
 def running(*more: str) -> Iterator[str]:
-    """The URL of a server that is ready, with more settings. Without redis-server: skipped, or failed in CI."""
+    """Start a server, with additional settings, and yield its URL. Without redis-server: skip, or fail in CI."""
     program = shutil.which("redis-server")
     if program is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(HOW_TO_INSTALL)
-    # Not in pytest's folder, because the path of a socket must be short.
+    # Not in pytest's folder, because socket paths must be short.
     with tempfile.TemporaryDirectory(prefix="redis") as folder:
         socket = Path(folder) / "socket"
         settings = ("--port", "0", "--unixsocket", str(socket), "--dir", folder, "--save", "")

@@ -1,7 +1,7 @@
-"""A model that decides by rules, so that tests can say what a session must find; everything else in it is real.
+"""A model with rule-based decisions, so that tests can predict its output; everything else in it is real.
 
-Mentions are words with a capital, pronouns, and "the" with the word after it. A mention joins the entity that has
-been called the same, "I" that of the speaker, another pronoun the latest entity.
+Mentions are capitalised words, pronouns, and "the" with the next word. A mention joins the entity with an equal
+mention; "I" joins the speaker's entity, and other pronouns the latest entity.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ CONFIDENCE, MENTION_CONFIDENCE = 0.75, 0.5
 class RuleModel(Model):
     @classmethod
     def like(cls, model: Model) -> RuleModel:
-        """With the files of a real model."""
+        """Create a rule model with the files of a real one."""
         return cls(model.folder, model.config, model.tokenizer, model.encoder, model.heads)
 
     def foreseen(self, blocks: Sequence[Block], classes: Mapping[str, int]) -> None:
-        """Rules look at words, which cost nothing."""
+        """Do nothing, as rules need no precomputation."""
 
     def step(
         self,
@@ -89,7 +89,7 @@ class RuleModel(Model):
 
 
 def _spans(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Half-open ranges of words, in order of their ends."""
+    """Return mentions as half-open word ranges, ordered by end."""
     spans = []
     for place, word in enumerate(words):
         if place and words[place - 1].lower() == "the":

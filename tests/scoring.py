@@ -1,4 +1,4 @@
-"""Action scores without a network: from a script, or random."""
+"""Action scores without a network: scripted or random."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from incoref.model.transitions import Action
 
 
 class ScriptedScoring:
-    """Prefers a script's actions, token by token, and otherwise ADVANCE; records every call."""
+    """Prefers the scripted actions for each token, else ADVANCE; records every call."""
 
     def __init__(self, script: Mapping[int, Sequence[Action]]) -> None:
         self._left = {position: list(preferred) for position, preferred in script.items()}

@@ -1,4 +1,4 @@
-"""Servers in their own processes, for tests that start, stop and kill them."""
+"""Servers in separate processes, for tests that start, stop and kill them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FORK_SERVER.set_forkserver_preload(["incoref.server.lifecycle"])
 
 
 class ServerProcess:
-    """``incoref serve`` on a free port, or on the given one."""
+    """``incoref serve`` on the given port or a free one."""
 
     def __init__(self, model: Path, store: str, *arguments: str, port: int = 0, package: Path | None = None) -> None:
-        """``package`` is a folder with another build of the package."""
+        """``package`` is a folder with a different build of the package."""
         command = [sys.executable, "-m", "incoref", "serve", "--model", str(model), "--store", store]
         self._process = subprocess.Popen(
             [*command, "--port", str(port), "--workers", "2", "--log-level", "warning", *arguments],
@@ -51,13 +51,13 @@ class ServerProcess:
         self._process.send_signal(signal.SIGTERM)
 
     def ended(self) -> tuple[int, str]:
-        """Wait until it ends; its exit code and its output on stderr."""
+        """Wait until the process ends; return its exit code and stderr."""
         errors = self._process.communicate(timeout=60)[1]
         return self._process.returncode, errors
 
 
 class QuickServer:
-    """The same server in a forked process that has imported everything: quick to start, for tests with many kills."""
+    """A server in a forked process with everything imported: quick to start, for tests with many kills."""
 
     def __init__(self, model: Path, store: str, port: int = 0) -> None:
         receiver, sender = _FORK_SERVER.Pipe(duplex=False)

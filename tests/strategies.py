@@ -1,4 +1,4 @@
-"""Hypothesis strategies for several tests: documents with nested, crossing and repeated mentions, and singletons."""
+"""Shared Hypothesis strategies: documents with nested, crossing and repeated mentions, and singletons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPEAKERS = [None, "Ann", "Bob", "Ana María", "Speaker#1"]
 
 
 def words() -> st.SearchStrategy[str]:
-    """A word without white space, often one with a special meaning in some format."""
+    """Words without white space, often with a special meaning in some format."""
     return st.sampled_from(TRICKY_WORDS) | st.text(LETTERS, min_size=1, max_size=6)
 
 
@@ -42,7 +42,7 @@ def attribute_sets(names: st.SearchStrategy[str], values: st.SearchStrategy[str]
 
 
 def odd_values() -> st.SearchStrategy[str]:
-    """Values for the fields of formats, with everything that could break them."""
+    """Field values with everything that could break a format."""
     pieces = ["a", "b-c", "d|e", "f=g", "_", "-", "*", "(h)", "[1/2]", " ", "\t", "\n", "%28", "#", "é", "Pseudo", ""]
     return st.lists(st.sampled_from(pieces), min_size=1, max_size=3).map("".join)
 
@@ -61,10 +61,10 @@ def documents(
     types: st.SearchStrategy[str | None] = st.none(),  # noqa: B008 (strategies are immutable)
     attributes: st.SearchStrategy[Attributes] = PLAIN_ATTRIBUTES,
 ) -> Document:
-    """A document with at least one word.
+    """Documents with at least one word.
 
-    Words are one space apart and sentences one line break, or with ``free_spacing`` whatever white space a text may
-    have. Entities are numbered in order of their first mention; ``ids`` gives them other names.
+    Words are separated by single spaces and sentences by single line breaks or, with ``free_spacing``, by arbitrary
+    white space. Entities are numbered in order of their first mention, unless ``ids`` provides other names.
     """
     rows = draw(st.lists(st.lists(words(), min_size=1, max_size=max_words), min_size=1, max_size=max_sentences))
     between_words = st.sampled_from([" ", " ", "", "\n", "  "]) if free_spacing else st.just(" ")

@@ -1,11 +1,11 @@
-"""A model small enough for tests: a random BERT of two layers with random heads, as checkpoint and as model folders.
+"""A model small enough for tests: a random two-layer BERT with random heads, as checkpoint and as model folders.
 
-Its decisions mean nothing, but they vary with the words: it finds nested mentions, founds entities and links to them.
-Making one needs PyTorch; without it, tests use the model folders that
+Its decisions are meaningless, but vary with the words: it finds nested mentions, starts entities and links to them.
+Creating it needs PyTorch; without it, tests use the model folders that
 
     python tests/tiny_models.py FOLDER
 
-made elsewhere, if INCOREF_TINY_MODELS names the folder.
+created elsewhere, if INCOREF_TINY_MODELS names the folder.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ WORDS = (
     "you his her , . saw met said left was and who walked unbelievably antidisestablishmentarian 1984 émigré"
 ).split()
 WITH_MARKS = (*WORDS, "“", "”", '"')
-"""The words and quotation marks, which the tokenizer doesn't know."""
+"""The words, plus quotation marks, which the tokenizer doesn't know."""
 SPEAKERS = (None, "Anna", "CarlBerta")
 NAMES = HeadNames(("unknown", "news", "talk"), ("ontonotes", "all"), ("person", "place", "thing"))
 SIZES = WindowSizes(size=48, tail=14)
 LONG = WindowSizes(size=192, tail=40)
 """The largest windows that the model's positions allow."""
 FOLDER_VARIABLE = "INCOREF_TINY_MODELS"
-"""The environment variable that names a folder with model folders made beforehand."""
+"""Environment variable with the path of a folder of prebuilt model folders."""
 
 
 def tokenizer() -> Tokenizer:
@@ -63,9 +63,9 @@ def tokenizer() -> Tokenizer:
 
 
 class TinyModels:
-    """A random model with a key–value cache and one without, as checkpoints and as model folders in both precisions.
+    """A random cached model and a stateless one, as checkpoints and as model folders in both precisions.
 
-    Each is made in ``folder`` when it is first needed, unless it is there. Making one needs PyTorch.
+    Each is created in ``folder`` when first needed, unless it exists. Creating one needs PyTorch.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class TinyModels:
 
     @cached_property
     def stateless(self) -> dict[str, Model]:
-        """The model that reads every block alone and is told which words have capitals, by precision."""
+        """The stateless model, with capitalisation as an input, by precision."""
         return {precision: Model.load(self._exported("stateless", precision)) for precision in ("fp32", "int8")}
 
     @cached_property
@@ -105,7 +105,7 @@ class TinyModels:
         return SubwordTokenizer(tokenizer())
 
     def make_all(self) -> None:
-        """Make every model folder now."""
+        """Create all model folders now."""
         for kind, precision in product(("cached", "stateless"), ("fp32", "int8")):
             self._exported(kind, precision)
 
@@ -136,7 +136,7 @@ def _networks() -> ModuleType:
 
 
 def random_utterances(count: int, seed: int = 0, longest: int = 16, words: Sequence[str] = WORDS) -> list[Utterance]:
-    """Sentences of random words; some of them speak."""
+    """Create sentences of random words, some of them with speakers."""
     draw = random.Random(seed)
     return [
         Utterance(tuple(draw.choices(words, k=draw.randint(1, longest))), draw.choice(SPEAKERS)) for _ in range(count)
@@ -144,7 +144,7 @@ def random_utterances(count: int, seed: int = 0, longest: int = 16, words: Seque
 
 
 def document(utterances: Sequence[Utterance], clusters: Sequence[Sequence[Span]] = (), id: str = "tiny") -> Document:
-    """A document of these sentences; clusters are spans (first, last token of the document, both included)."""
+    """Create a document; clusters contain spans (first and last token in the document, inclusive)."""
     plain = document_of([u.words for u in utterances], [u.speaker for u in utterances])
     tokens = plain.tokens
     sentence_of = [number for number, sentence in enumerate(plain.sentences) for _ in sentence.tokens]
@@ -167,7 +167,7 @@ def document(utterances: Sequence[Utterance], clusters: Sequence[Sequence[Span]]
 
 
 def random_document(count: int, seed: int = 0, id: str = "tiny") -> Document:
-    """Random sentences with random nested mentions in random clusters."""
+    """Create random sentences with random nested mentions in random clusters."""
     draw = random.Random(seed)
     utterances = random_utterances(count, seed)
     clusters: list[list[Span]] = [[] for _ in range(max(2, count // 2))]

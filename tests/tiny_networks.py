@@ -1,6 +1,6 @@
-"""The networks behind the small models of tests, in PyTorch: random weights, checkpoints, exports to model folders.
+"""PyTorch networks for the small test models: random weights, checkpoints, exports to model folders.
 
-``tiny_models`` makes what is needed of them.
+``tiny_models`` creates them on demand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HEADS = HeadsConfig(
 
 
 def random_model(seed: int = 3, names: HeadNames = NAMES, capitals: bool = False) -> StreamingModel:
-    """Two layers, width 32; random heads whose scores are spread so that every action and both choices happen."""
+    """Create a two-layer model of width 32, with random heads scaled so that all actions and choices occur."""
     torch.manual_seed(seed)
     sizes = EncoderSizes(
         vocabulary=tokenizer().get_vocab_size(),
@@ -63,7 +63,7 @@ def random_model(seed: int = 3, names: HeadNames = NAMES, capitals: bool = False
 
 
 def write_checkpoint(folder: Path, *, stateless: bool) -> None:
-    """A random model as training would leave it: with a key–value cache, or stateless and told of capitals."""
+    """Write a random model like a training run: with a key–value cache, or stateless with capitalisation input."""
     source = folder.with_name(f"{folder.name}-pretrained")
     source.mkdir(parents=True)
     tokenizer().save(str(source / "tokenizer.json"))
@@ -74,5 +74,5 @@ def write_checkpoint(folder: Path, *, stateless: bool) -> None:
 
 
 def write_model_folder(checkpoint: Path, folder: Path, *, quantise: bool) -> None:
-    """The checkpoint as a model folder."""
+    """Export a checkpoint to a model folder."""
     export([checkpoint], folder, name="tiny", quantise=quantise)

@@ -22,7 +22,7 @@ GENRES = ("bc", "nw")
 
 
 def write_bert(folder: Path, positions: int = SIZES.size) -> None:
-    """An encoder folder in the layout of the BERT family, with random weights."""
+    """Write an encoder folder in the layout of the BERT family, with random weights."""
     folder.mkdir(parents=True)
     tokenizer = bert_tokenizer()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -47,7 +47,7 @@ def write_bert(folder: Path, positions: int = SIZES.size) -> None:
 
 
 def write_xlnet(folder: Path) -> None:
-    """An encoder folder as transformers writes XLNet's, with random weights and a tokenizer of whole words."""
+    """Write an XLNet folder in transformers' layout, with random weights and a whole-word tokenizer."""
     folder.mkdir(parents=True)
     symbols = ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"]
     letters = sorted(set("".join(WORDS)))
@@ -61,7 +61,7 @@ def write_xlnet(folder: Path) -> None:
 
 
 def write_corpus(path: Path, documents: int, seed: int = 0, sentences: int = 4) -> None:
-    """Random documents with OntoNotes' names."""
+    """Write random documents with OntoNotes-style ids."""
     made = [
         random_document(sentences, seed + i, f"{GENRES[i % len(GENRES)]}/text/00/text_{seed + i:04}")
         for i in range(documents)
@@ -138,7 +138,7 @@ drop_singletons = true
 
 
 def write_streaming_run(folder: Path, extra: str = "") -> Path:
-    """A folder with an encoder, corpora and ``config.toml`` of the default model's kind."""
+    """Create a folder with an encoder, corpora and ``config.toml`` for a streaming model."""
     write_bert(folder / "encoder")
     write_corpus(folder / "train.conll", 4)
     write_corpus(folder / "more.conll", 2, seed=50, sentences=6)
@@ -147,7 +147,7 @@ def write_streaming_run(folder: Path, extra: str = "") -> Path:
 
 
 def write_paper_run(folder: Path, extra: str = "", mode: str = "paper", setting: str = "sent-inc") -> Path:
-    """The same of the paper's kind."""
+    """Create a folder with an encoder, corpora and ``config.toml`` for a paper model."""
     write_xlnet(folder / "encoder")
     write_corpus(folder / "train.conll", 4)
     write_corpus(folder / "dev.conll", 2, seed=90)
@@ -155,20 +155,20 @@ def write_paper_run(folder: Path, extra: str = "", mode: str = "paper", setting:
 
 
 def _configuration(folder: Path, text: str, training: str) -> Path:
-    """``training`` are more lines of the section of that name."""
+    """Write ``config.toml``; ``training`` contains more lines for the section of that name."""
     path = folder / "config.toml"
     path.write_text(text.replace("[training]\n", f"[training]\n{training}\n"), encoding="utf-8")
     return path
 
 
 def train(folder: Path, out: Path, resume: bool = False) -> None:
-    """Run the configuration in a folder: for processes that tests start and kill."""
+    """Run the configuration in a folder, in a process that tests start and kill."""
     os.chdir(folder)
     Trainer(Configuration.load(Path("config.toml")), out).run(resume=resume)
 
 
 def losses(out: Path) -> list[tuple[int, str, float]]:
-    """The steps in a run's log, which may be under way: number, document, loss."""
+    """Return the steps in a possibly unfinished run's log: number, document, loss."""
     log = out / "log.jsonl"
     whole_lines = log.read_text(encoding="utf-8").split("\n")[:-1] if log.is_file() else []
     lines = [json.loads(line) for line in whole_lines]

@@ -1,6 +1,6 @@
-"""A pair feature in one file, as a contributor would write it: has the entity been mentioned with a long word?
+"""A pair feature in one file, as a contributor would write it: does the entity have a mention with a long word?
 
-Used by the test that a new feature needs no other change, from training to saved sessions.
+A test uses it to check that a new feature needs no other changes, from training to saved sessions.
 """
 
 from __future__ import annotations

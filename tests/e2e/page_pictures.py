@@ -1,6 +1,6 @@
-"""Pictures of the live page for the README: ``python tests/e2e/page_pictures.py`` writes docs/images/*.png.
+"""Screenshots of the live page for the README: ``python tests/e2e/page_pictures.py`` writes docs/images/*.png.
 
-The page reads its own examples with the model in the package, in light and dark, on a desk and on a phone.
+The page shows its own examples with the packaged model, in light and dark mode, on desktop and phone.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read(page: Page, url: str, example: str) -> None:
 
 
 def longest_chain(page: Page) -> Locator:
-    """The second mention of the entity that is mentioned most."""
+    """Return the second mention of the most-mentioned entity."""
     entity = page.locator(".m").evaluate_all(
         """(found) => {
           const counts = new Map();
