@@ -302,8 +302,7 @@ class Session:
 
 
 class AsyncSession(asynchronous.AsyncSession):
-    """A session on a server for asyncio, with the methods of a local one; created by ``await
-    AsyncSession.open(url)``.
+    """An asyncio session on a server, with the methods of a local one; created by ``await AsyncSession.open(url)``.
 
     A cancelled call may still be executed; the next one waits for it.
     """

@@ -85,7 +85,7 @@ EVENT_STREAM = described(
 
 
 def command_of(request: schemas.FeedRequest) -> Command:
-    """The command for a request with text."""
+    """Return the command for a request with text."""
     if request.words is not None:
         if not request.final:
             raise Refused(INVALID, "words make a complete sentence: leave out final")
@@ -144,7 +144,7 @@ async def delete(id: Id, service: Service) -> Response:
 
 
 async def _read_on(service: Service, id: str, command: Command, sequence: int | None, since: int | None) -> Response:
-    """Read text; with ``since``, a follower needs no second request to see what came of it."""
+    """Read text; with ``since``, the response includes the resulting state, which saves a second request."""
     answer = answer_of(await done(service.perform(id, command, sequence)))
     if since is not None:
         answer["state"] = await done(service.look(id, lambda live: views.session_state(id, live, since)))

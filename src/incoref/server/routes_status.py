@@ -1,4 +1,4 @@
-"""Liveness, readiness and metrics, for those who run the server."""
+"""Liveness, readiness and metrics, for operators of the server."""
 
 from __future__ import annotations
 

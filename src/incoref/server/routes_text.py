@@ -1,4 +1,4 @@
-"""Whole texts: ``POST /v1/resolve``, and what they are in: ``POST /v1/recognise``."""
+"""Whole texts: resolve them (``POST /v1/resolve``) or recognise their format (``POST /v1/recognise``)."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def recognise(request: schemas.RecogniseRequest) -> Response:
 
 
 def recognised(text: str, name: str) -> tuple[Format, list[Turn]]:
-    """The format and the turns of a text, or a refusal that says what was found."""
+    """Return the format and turns of a text; raise ``Refused`` if it can't be read."""
     try:
         return heard(text, name) if text.strip() else (FORMATS["text"], [])
     except FormatError as error:

@@ -1,4 +1,4 @@
-"""What the routes share: finding the service, checking ids, identifying clients, JSON responses."""
+"""Shared code of the routes: finding the service, checking ids, identifying clients, JSON responses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Owner = Annotated[str, Depends(_owner)]
 
 
 async def known(service: SessionService, id: str) -> None:
-    """Raises ``NoSession`` if there is no such session; asks only the store, however busy the workers are."""
+    """Raise ``NoSession`` if there is no such session; only asks the store, so busy workers don't delay it."""
     if service.stopping:
         raise Refused(STOPPING, "the server is stopping; try again at once", retry_after=1)
     await asyncio.to_thread(service.store.head, id)
