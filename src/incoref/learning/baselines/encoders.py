@@ -1,4 +1,4 @@
-"""The encoders that the systems read with: BERT and its relatives, or XLNet, which reads each window on its own."""
+"""Encoders of the baselines: the BERT family, or XLNet, applied to each window separately."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from incoref.learning.paper.xlnet import XLNet, encode, load_xlnet, new_xlnet
 
 _XLNET = "xlnet"
 _ANY = 1 << 30
-"""XLNet counts distances, not positions: a window may be as long as memory lasts."""
+"""No limit on positions: XLNet uses relative distances, so the window length is only limited by memory."""
 _KEPT = (
     *("vocab_size", "d_model", "n_layer", "n_head", "d_inner", "ff_activation", "dropout", "layer_norm_eps"),
     *("clamp_len", "same_length"),
@@ -24,7 +24,7 @@ _KEPT = (
 
 
 class XLNetWindows(nn.Module):
-    """Takes what ``BlockCausalEncoder`` takes."""
+    """XLNet with the interface of ``BlockCausalEncoder``."""
 
     def __init__(self, model: XLNet) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class XLNetWindows(nn.Module):
         blocks: Sequence[Tensor],
         recompute: bool = False,
     ) -> Tensor:
-        """Vectors of windows, (n, width), each of which is one block."""
+        """Return vectors of windows, (n, width), each of which is one block."""
         vectors, _ = encode(self.model, ids, lengths, [0] * len(lengths), None, recompute)
         return vectors
 
@@ -77,7 +77,7 @@ def pretrained_xlnet(folder: Path, layers: int | None, capitals: bool) -> XLNetW
 
 
 def described(encoder: Encoder) -> dict[str, Any]:
-    """What ``new_encoder`` makes an encoder of the same sizes from."""
+    """Return a description from which ``new_encoder`` creates an encoder of the same sizes."""
     if isinstance(encoder, XLNetWindows):
         return {_XLNET: {name: getattr(encoder.model.config, name) for name in _KEPT}}
     return asdict(encoder.sizes)

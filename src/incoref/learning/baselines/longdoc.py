@@ -342,7 +342,7 @@ class Longdoc(nn.Module):
         skipped = [span not in gold and rng.random() > self.config.sample_invalid for span in spans]
         actions = gold_actions(self.config, spans, document.clusters, skipped)
         loss = self.loss(self.forced(mentions, document, actions, skipped))
-        if loss.total.requires_grad:  # else all spans were skipped
+        if loss.total.requires_grad:  # else there are no spans to learn from
             yield {"links": loss.coref, "writing": self.config.memory_loss * loss.write}
 
     def predict(self, encode: Encode, document: Pieces) -> Prediction:
