@@ -104,7 +104,7 @@ class Step(_Section):
 
 
 def _run_of(name: str) -> str:
-    """The run of a name such as ``first@2``."""
+    """Return the run in a name such as ``first@2``."""
     return name.partition("@")[0]
 
 
@@ -206,7 +206,7 @@ class Cook:
         return Configuration.load(self.recipe.config, settings)
 
     def _place(self, name: str) -> Path:
-        """Return where the weights of a run or export are; an installed model's name stays a name."""
+        """Return the path of the weights of a run, epoch or export; an installed model's name stays a name."""
         if "@" in name:
             run, _, epoch = name.partition("@")
             return self.folder / run / "epochs" / f"{epoch}.safetensors"

@@ -225,8 +225,7 @@ class ClusterScorer:
     def scores(
         self, memory: EntityMemory, span: SpanVector, classes: npt.NDArray[np.int64], constant: Floats
     ) -> Floats:
-        """Return scores of all entities and, last, a new one, (entities + 1,); ``classes`` are (features,
-        entities)."""
+        """Return scores of all entities and, last, a new one: (entities + 1,); ``classes``: (features, entities)."""
         entities, hidden_size = len(memory), len(self.bias)
         scores = np.empty(entities + 1, np.float32)
         of_mention = span.hidden + constant

@@ -56,12 +56,13 @@ def save_model(
 
 
 def model_folder(place: Path) -> Path:
-    """The folder with a checkpoint's tokenizer and description: for ``RUN/epochs/2.safetensors``, ``RUN/best``."""
+    """Return the folder of a checkpoint's tokenizer and description: ``RUN/best`` for
+    ``RUN/epochs/2.safetensors``."""
     return place.parents[1] / "best" if place.suffix == ".safetensors" else place
 
 
 def load_model(place: Path) -> tuple[StreamingModel, Configuration]:
-    """Load a model that ``save_model`` wrote, or a run's weights after an epoch from their file."""
+    """Load a model that ``save_model`` wrote, or one with a run's weights after an epoch, from their file."""
     if place.suffix == ".safetensors" and not place.is_file():
         raise IncorefError(f"{place}: no such weights; training.average_epochs says of how many epochs they are kept")
     folder = _settled(model_folder(place))
@@ -122,7 +123,7 @@ def _drawn(name: str, like: Tensor) -> Tensor:
 
 
 def mean_weights(weights: Sequence[Mapping[str, Tensor]], shares: Sequence[float] | None = None) -> dict[str, Tensor]:
-    """Return the mean of several models' weights, which all have the same names, weighted by ``shares``."""
+    """Return the mean of several models' weights, which have the same names; ``shares`` weight the models."""
     if shares is None:
         return {name: torch.stack([one[name] for one in weights]).mean(dim=0) for name in weights[0]}
     counts = torch.tensor(shares) / sum(shares)
