@@ -37,7 +37,7 @@ def test_it_is_evaluated_and_writes_its_answers(trained: Path) -> None:
     assert again["conll_f1"] == pytest.approx(scored["conll_f1"])
     for document in corpora.read(trained / "answers.conll"):
         assert document.tokens
-    with pytest.raises(IncorefError, match="no --setting"):
+    with pytest.raises(IncorefError, match="doesn't take --setting"):
         run("evaluate", "dev.conll", "--model", "run/best", "--setting", "k=2")
 
 

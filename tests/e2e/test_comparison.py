@@ -110,10 +110,10 @@ def test_singletons_of_another_annotation_count(tmp_path: Path, monkeypatch: pyt
         corpora.write([replace(document, entities=tuple(entities))], tmp_path / f"{name}.conll", "conll-2012")
     figures = []
     for more in ([], ["--singletons-from", "all.conll"]):
-        run("analyse", "protocols", "linked.conll", "-s", "default", *more)
+        run("analyse", "protocols", "linked.conll", "-s", "ours: default", *more)
         table = json.loads(Path("analyses/protocols.json").read_text(encoding="utf-8"))
-        figures.append(table["values"]["en-small-4 sent-inc, whole document"])
+        figures.append(table["values"]["ours, whole document"])
     assert figures[0]["without singletons"] == figures[1]["without singletons"]
     assert figures[0]["with singletons"] != figures[1]["with singletons"]
-    with pytest.raises(IncorefError, match="there is no system 'c2f'; there are en-small-4 sent-inc"):
-        run("analyse", "protocols", "linked.conll", "-s", "default", "--whole-only", "c2f")
+    with pytest.raises(IncorefError, match="there is no system 'c2f'; there are ours"):
+        run("analyse", "protocols", "linked.conll", "-s", "ours: default", "--whole-only", "c2f")

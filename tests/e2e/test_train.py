@@ -99,7 +99,7 @@ def test_an_interrupt_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert process.returncode == 130, err
     done = len(losses(tmp_path / "run"))
     assert f"stopped and saved after {done} of " in err
-    assert "go on with: incoref train config.toml --out run --set training.epochs=30 --resume" in err
+    assert "continue with: incoref train config.toml --out run --set training.epochs=30 --resume" in err
     assert "Traceback" not in err
     progress = json.loads((tmp_path / "run" / "last" / "progress.json").read_text(encoding="utf-8"))
     assert progress["step"] == done
@@ -125,7 +125,7 @@ def test_a_dry_run_and_a_progress_bar(tmp_path: Path) -> None:
         r"sub-words +\d+, 0 of them unknown to the tokenizer",
         r"updates +8, \d+ tokens",
         r"memory +\d+\.\d GiB.*",
-        r"time +\d:\d\d:\d\d, and evaluation",
+        r"time +\d:\d\d:\d\d, plus evaluation",
     ):
         assert re.search(f"^{line}$", out, re.MULTILINE), (line, out)
     assert not (tmp_path / "runs").exists()
