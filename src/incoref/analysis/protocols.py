@@ -64,6 +64,7 @@ def measured(system: System, whole_only: bool, document: Document) -> dict[str, 
     started = time.perf_counter()
     whole, work = read_whole(system, document)
     seconds = time.perf_counter() - started
+    work = [*work_of_parts(system, document), *work]
     measurement: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work}
     if is_incremental(system):
         measurement[INCREMENTAL], measurement["seconds"][INCREMENTAL] = whole, seconds
