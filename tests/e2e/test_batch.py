@@ -141,7 +141,7 @@ def test_ctrl_c_is_quiet_and_leaves_nobody_behind(lines: Path, model: Path, tmp_
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said == b"incoref: interrupted; the same command goes on from here\n"
+    assert said == b"incoref: interrupted; run the same command again to continue\n"
     assert all(map(gone, workers))
 
 

@@ -243,7 +243,7 @@ def test_an_entity_is_split_where_somebody_new_is_meant_from_there_on(page: Page
     chain = next(entity for entity in entities if len(entity["mentions"]) > 2)
     page.locator(f'.m[data-e="{chain["id"]}"]').nth(1).focus()
     page.keyboard.press("Enter")
-    choice = page.get_by_role("dialog").get_by_label("Who is really meant?")
+    choice = page.get_by_role("dialog").get_by_label("Correct entity")
     option = choice.locator("option", has_text="after it")
     choice.select_option(option.get_attribute("value"))
     page.get_by_role("dialog").get_by_role("button", name="Correct").click()

@@ -72,7 +72,7 @@ def test_a_folder_gives_its_files_by_name(tmp_path: Path) -> None:
     ("name", "fault"),
     [
         ("none.jsonl", "no such file"),
-        ("a.pdf", "its name does not say"),
+        ("a.pdf", "its suffix isn't supported"),
         ("empty", "nothing to read in this folder"),
         ("cut.jsonl.gz", "can't be read"),
         ("cut.jsonl.zst", "can't be read"),

@@ -11,6 +11,7 @@ from incoref.cli import app
 from incoref.cli._data_sources import SOURCES, check_paths, where_from
 from incoref.errors import IncorefError
 from incoref.learning.config import Configuration
+from incoref.model.named import installed_model
 from tiny_training import write_streaming_run
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +31,9 @@ def test_the_page_names_every_source(name: str) -> None:
 def test_every_path_in_configs_has_a_known_source(config: Path) -> None:
     """So that whoever has a fresh clone learns where to get it."""
     configuration = Configuration.load(config)
-    paths = [configuration.encoder.path, *(corpus.path for corpus in (*configuration.train, *configuration.dev))]
+    paths = [corpus.path for corpus in (*configuration.train, *configuration.dev)]
+    if installed_model(str(configuration.encoder.path)) is None:
+        paths.append(configuration.encoder.path)
     assert all(where_from(path) for path in paths)
 
 
@@ -41,8 +44,9 @@ def test_training_in_a_fresh_clone_says_what_to_get(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     error = _error_of("train", str(config), "--dry-run")
-    assert f"{config}: encoder.path" in str(error)
-    assert "https://huggingface.co/" in str(error)
+    needs_encoder = installed_model(str(Configuration.load(config).encoder.path)) is None
+    assert f"{config}: {'encoder.path' if needs_encoder else 'train.0.path'}" in str(error)
+    assert ("https://huggingface.co/" if needs_encoder else "https://github.com/") in str(error)
     assert "docs/data.md" in str(error)
 
 

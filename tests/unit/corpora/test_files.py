@@ -60,7 +60,7 @@ def test_other_guesses(text: str, format: str) -> None:
 
 
 def test_json_that_is_no_corpus() -> None:
-    with pytest.raises(FormatError, match="no known kind"):
+    with pytest.raises(FormatError, match="unknown kind of JSON"):
         corpora.guess('{"a": 1}', "file")
 
 

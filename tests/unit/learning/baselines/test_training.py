@@ -117,7 +117,7 @@ def test_it_reads_with_xlnet(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     loaded = load_baseline(Path("out/best"))
     found = [loaded.predict(document).clusters for document in documents]
     assert found == list(run.trainable.predict(documents, run.config.dev[0]))
-    [window, *_] = loaded.read(documents[0]).windows
+    [window, *_] = loaded.pieces_of(documents[0]).windows
     assert isinstance(loaded.encoder, XLNetWindows)
     with torch.inference_mode():
         ours = encode(loaded.encoder, [window, window])[: len(window.ids)]
