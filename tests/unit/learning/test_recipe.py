@@ -134,6 +134,7 @@ def test_a_changed_run_that_has_begun_is_not_overwritten(folder: Path) -> None:
         made(RECIPE.replace("training.seed=2", "training.seed=3"))
 
 
-def test_the_shipped_recipe_is_in_order() -> None:
-    recipe = Recipe.load(Path(__file__).parents[3] / "recipes" / "en.toml")
+@pytest.mark.parametrize("name", ["en", "en-base"])
+def test_the_recipes_of_the_english_models_are_in_order(name: str) -> None:
+    recipe = Recipe.load(Path(__file__).parents[3] / "recipes" / f"{name}.toml")
     assert [step.title for step in recipe.steps][-2:] == ["export model", "evaluate model"]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import incoref
 from incoref.errors import IncorefError
+from incoref.model.folder import Model
 from incoref.model.named import DEFAULT_MODEL, find_model
+from incoref.model.selftest import check
 from tiny_models import TinyModels
 
 
@@ -44,6 +47,18 @@ def test_a_model_that_is_a_package_of_its_own_says_how_to_get_it(monkeypatch: py
         IncorefError, match=r"^en-base: .* isn't installed: pip install incoref-en-base, or in a check"
     ):
         incoref.load("en-base")
+
+
+def test_the_package_of_the_larger_model_holds_all_of_it() -> None:
+    """Installed, it is found by the entry point in its pyproject.toml."""
+    package = Path(__file__).parents[3] / "packages" / "incoref-en-base"
+    described = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert described["entry-points"]["incoref.models"] == {"en-base": "incoref_en_base:MODEL"}
+    assert (package / described["readme"]).is_file()
+    folder = package / "src" / "incoref_en_base" / "model"
+    assert 'MODEL = Path(__file__).parent / "model"' in (folder.parent / "__init__.py").read_text(encoding="utf-8")
+    assert max(file.stat().st_size for file in folder.iterdir()) <= 95e6
+    assert check(Model.load(folder)) == 3
 
 
 def test_an_unknown_name_lists_those_that_are_installed(package: None) -> None:
