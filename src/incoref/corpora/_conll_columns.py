@@ -42,7 +42,8 @@ def find_columns(sentences: Sequence[Sequence[Sequence[str]]], document: str) ->
     if any(len(row) != width for row in rows):
         return ONTONOTES if in_order else None
     table = list(zip(*rows, strict=True))
-    bracketed = [number for number, column in enumerate(table) if number and _is_coreference(column)]
+    first = 4 if in_order else 1  # after the word in OntoNotes' order, which may look like a bracket itself
+    bracketed = [number for number, column in enumerate(table) if number >= first and _is_coreference(column)]
     if not bracketed and in_order:
         return ONTONOTES
     if not bracketed and not NO_MENTION.issuperset(table[-1]):

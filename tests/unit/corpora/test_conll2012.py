@@ -166,6 +166,13 @@ def test_word_and_coreference_are_found_by_content(table: str, with_header: bool
     assert spans(document) == {"1": [(0, 1), (2, 3)], "2": [(2, 4)]}
 
 
+def test_words_that_look_like_brackets_are_words() -> None:
+    text = "#begin document (doc); part 000\ndoc\t0\t0\t(1)\t-\t-\n\n#end document\n"
+    [document] = read(text, "x")
+    assert [token.text for token in document.tokens] == ["(1)"]
+    assert not document.entities
+
+
 def test_a_table_without_header_is_recognised() -> None:
     for table in ("Anna (1)\nslept -\n\nShe (1)\nwoke -\n", "1\tAnna\t(1)\n2\tslept\t_\n\n1\tShe\t(1)\n"):
         assert guess(table, "x").name == "conll-2012"
