@@ -1,7 +1,7 @@
 """Shared fixtures, and selection of the tests that need PyTorch.
 
 Test modules that import the learning side are marked ``learning`` automatically; single tests are marked by hand and
-import it locally. Without PyTorch, as in ``make test-core``, these tests don't run.
+import it locally. Without PyTorch, as in ``make test-core``, these tests don't run. Those in ``e2e/`` are ``slow``.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if modules[item.path]:
             item.add_marker("learning")
+        if item.path.is_relative_to(Path(__file__).parent / "e2e"):
+            item.add_marker("slow")
         if not HAS_TORCH and item.get_closest_marker("learning") is not None:
             item.add_marker(pytest.mark.skip(reason="needs PyTorch: pip install 'incoref[train]'"))
 

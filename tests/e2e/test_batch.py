@@ -92,7 +92,6 @@ def gone(pid: int) -> bool:
         return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(
     lines: Path, model: Path, whole: dict[str, bytes], tmp_path: Path, workers: int
@@ -117,7 +116,6 @@ def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(
     assert contents(out) == whole
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_ends_the_run_which_then_goes_on(
     lines: Path, model: Path, whole: dict[str, bytes], tmp_path: Path
 ) -> None:
@@ -132,7 +130,6 @@ def test_a_worker_that_is_killed_ends_the_run_which_then_goes_on(
     assert contents(out) == whole
 
 
-@pytest.mark.slow
 def test_ctrl_c_is_quiet_and_leaves_nobody_behind(lines: Path, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = command(lines, "-o", out, "--model", model, "--shard-rows", "5", "--workers", "2")

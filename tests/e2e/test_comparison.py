@@ -61,7 +61,6 @@ def test_all_systems_have_one_budget() -> None:
             assert compared == {run.name.replace("ours", "ours-model") for run in runs}
 
 
-@pytest.mark.slow
 def test_from_recipe_to_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_bert(tmp_path / "encoder", positions=512)

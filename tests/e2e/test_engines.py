@@ -18,8 +18,6 @@ from incoref.batch import run
 from incoref.resolver import Resolver
 from tiny_models import TinyModels
 
-pytestmark = pytest.mark.slow
-
 ROWS = 120
 TESTS = str(Path(__file__).parents[1])
 TEXTS = [f"Anna met Carl. She left. {'The dog saw the old man. ' * (n % 5)}He saw her." for n in range(ROWS)]

@@ -163,7 +163,6 @@ def until(true: Callable[[], bool], seconds: float = 40) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings", [(), ("--save", "3600 1000"), ("--save", "3600 1000", "--appendonly", "no")], ids=" ".join
 )

@@ -28,7 +28,6 @@ def test_every_row_of_the_paper_is_there() -> None:
     assert configs <= {shlex.split(command)[2] for command in ROWS.values()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_runs_dry(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, _, config, *options = shlex.split(ROWS[row])

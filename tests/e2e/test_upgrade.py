@@ -95,7 +95,6 @@ def end(server: ServerProcess, how: str) -> None:
         assert server.ended() == (0, "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["stop", "kill"])
 def test_a_version_that_reads_alike_goes_on(tiny: TinyModels, tmp_path: Path, build: Build, ending: str) -> None:
     store = f"sqlite:{tmp_path / 'sessions.db'}"
@@ -116,7 +115,6 @@ def test_a_version_that_reads_alike_goes_on(tiny: TinyModels, tmp_path: Path, bu
         again.undo()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "ending", "forgetting", "goes_on"),
     [

@@ -73,6 +73,7 @@ def f1(documents: list[Document], found: list[Clusters]) -> float:
     return scorer.result().conll_f1
 
 
+@pytest.mark.slow
 def test_fp32_decides_as_in_training(
     documents: list[Document], checkpoint: Path, trained: list[Clusters], tmp_path: Path
 ) -> None:

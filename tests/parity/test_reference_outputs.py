@@ -80,6 +80,7 @@ def wrong_copies(value: Any, quantity: tuple[str, ...] = ()) -> Iterator[tuple[t
         yield quantity, 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ("sent-inc", *(f"baselines/{name}" for name in BASELINES)))
 def test_nonsense_in_any_quantity_is_found(name: str, shared: Path) -> None:
     reference = read_reference(shared / "reference-outputs" / name)

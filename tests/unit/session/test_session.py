@@ -566,6 +566,7 @@ def test_a_long_sentence_is_interrupted_and_can_be_given_up(resolver: Resolver) 
     assert len(mentions) > 3 * 8
 
 
+@pytest.mark.slow
 def test_memory_is_counted_with_the_transcript(resolver: Resolver) -> None:
     session = resolver.session(undo=0, max_entities=5)
     small = session.nbytes
