@@ -83,8 +83,8 @@ def encoder_ratio(model: Model, documents: list[Document], rounds: int) -> float
     blocks = [block for document in documents for block in model.blocks(utterances_of(document))]
     ids = [joined([part for _, part in block]).ids for block in blocks]
     ways: list[Callable[[], object]] = [
-        lambda: [model.encoder.read(block, model.encoder.start()) for block in ids],
-        lambda: model.encoder.read_all(ids),
+        lambda: [model.encoder.encode(block, model.encoder.start()) for block in ids],
+        lambda: model.encoder.encode_all(ids),
     ]
     best = [float("inf"), float("inf")]
     for _ in range(rounds):
