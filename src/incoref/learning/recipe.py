@@ -100,12 +100,14 @@ class Step(_Section):
         """Names of earlier steps that it may build on."""
         if self.run is not None:
             return () if self.run.start is None else (self.run.start,)
-        return tuple(map(_run_of, self.export.of)) if self.export is not None else (self.part.name,)
+        of = (self.part.name,) if self.export is None else self.export.of
+        return tuple(_run_and_epoch(name)[0] for name in of)
 
 
-def _run_of(name: str) -> str:
-    """Return the run in a name such as ``first@2``."""
-    return name.partition("@")[0]
+def _run_and_epoch(name: str) -> tuple[str, str]:
+    """Split a name such as ``first@2``; the epoch is empty in any other name."""
+    run, _, epoch = name.partition("@")
+    return run, epoch
 
 
 class Recipe(_Section):
@@ -207,8 +209,8 @@ class Cook:
 
     def _place(self, name: str) -> Path:
         """Return the path of the weights of a run, epoch or export; an installed model's name stays a name."""
-        if "@" in name:
-            run, _, epoch = name.partition("@")
+        run, epoch = _run_and_epoch(name)
+        if epoch and run in self._runs:
             return self.folder / run / "epochs" / f"{epoch}.safetensors"
         if name not in self._made:
             return Path(name)

@@ -78,7 +78,7 @@ def load_model(place: Path) -> tuple[StreamingModel, Configuration]:
         raise IncorefError(f"{folder / 'model.json'}: {error}") from error
     model = StreamingModel(encoder, names, HeadSizes(**config.heads.model_dump()), features)
     model.load_state_dict(load_file(folder / "model.safetensors"))
-    if folder != _settled(place):
+    if place.suffix == ".safetensors":
         load_weights(model, load_file(place))
     return model.eval(), config
 
