@@ -231,6 +231,7 @@ def _whole(text: str, format: str | None) -> Iterator[Message]:
 def _message(line: str, number: int) -> Message | None:
     """The message in a line of JSON; none if it isn't speech, such as a tool's result."""
     from incoref.corpora.messages import turn_of
+    from incoref.corpora.turns import named
     from incoref.session.updates import Message
 
     try:
@@ -247,9 +248,7 @@ def _message(line: str, number: int) -> Message | None:
         data = {**data, "text": turn.text, "speaker": turn.speaker}
     if not isinstance(data, dict) or not isinstance(data.get("text"), str):
         raise FormatError('a message is a JSON object with a string "text"', path=INPUT, line=number)
-    speaker, id, time = data.get("speaker"), data.get("id"), data.get("time")
-    if isinstance(speaker, int) and not isinstance(speaker, bool):
-        speaker = str(speaker)
+    speaker, id, time = named(data.get("speaker")), data.get("id"), data.get("time")
     if speaker is not None and not isinstance(speaker, str):
         raise FormatError('"speaker" is neither a string nor a whole number', path=INPUT, line=number)
     for name, value in (("id", id), ("time", time)):

@@ -17,7 +17,7 @@ from typing import Any
 from incoref.corpora._json import Object, described, items, values
 from incoref.corpora.jsonlines import objects
 from incoref.corpora.losses import SPACING, Keeps, Losses
-from incoref.corpora.turns import TURN_GAP, Conversation, Turn, from_turns, stem
+from incoref.corpora.turns import TURN_GAP, Conversation, Turn, from_turns, named, stem
 from incoref.errors import FormatError
 from incoref.types import Document
 
@@ -80,11 +80,9 @@ def _document_id(data: Object, stem: str, line: int, ids_of_turns: bool) -> str:
 
 
 def _turn(data: Object, path: Path | str, line: int, ids_of_turns: bool) -> Turn:
-    text, speaker = data.get("text"), data.get("speaker")
+    text, speaker = data.get("text"), named(data.get("speaker"))
     if not isinstance(text, str):
         raise FormatError("'text' is missing or no string", path=path, line=line)
-    if isinstance(speaker, int) and not isinstance(speaker, bool):
-        speaker = str(speaker)
     if speaker is not None and not isinstance(speaker, str):
         raise FormatError("'speaker' is neither a string nor a whole number", path=path, line=line)
     dropped = _TURN_KEYS - {"id"} if ids_of_turns or "document" in data else _TURN_KEYS

@@ -71,6 +71,11 @@ class Spoken(NamedTuple):
     starts_turn: bool = False
 
 
+def named(speaker: object) -> object:
+    """Return a speaker given in JSON as a whole number as a string, and anything else unchanged."""
+    return str(speaker) if isinstance(speaker, int) and not isinstance(speaker, bool) else speaker
+
+
 def stem(path: Path | str) -> str:
     """The name of a file's document: the file name without suffixes of compression and format."""
     name = Path(path).name
