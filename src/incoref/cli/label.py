@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incoref.cli._console import INTERRUPTED, note
-from incoref.cli.model import Corpora, Format, ModelFolder, Scheme, Threads
+from incoref.cli.model import Corpora, Format, Scheme, Threads
 
 if TYPE_CHECKING:
     from incoref.learning.labelling import Labelled
@@ -23,7 +23,15 @@ def label(
     corpus: Corpora,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT", help="The folder for the labelled texts.")],
     format: Format = None,
-    model: ModelFolder = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="Model folder or name. Several decide together, by the mean of their scores.",
+        ),
+    ] = None,
     scheme: Scheme = None,
     longest: Annotated[
         int | None,
@@ -35,7 +43,7 @@ def label(
     ] = None,
     threads: Threads = 1,
 ) -> None:
-    """Label texts with a model's decisions and their probabilities, for a smaller model to learn from.
+    """Label texts with the decisions of one or more models and their probabilities, to train a smaller model on.
 
     Writes shards of JSON lines to OUT. incoref train takes OUT as a corpus and learns the model's probabilities, not
     only its choices. Existing annotation in the texts is ignored. After an interrupt or a kill, run the same command
@@ -45,19 +53,28 @@ def label(
     """
     from incoref import corpora
     from incoref.cli._data_sources import check_file
+    from incoref.learning.ensemble import Ensemble
     from incoref.learning.labelling import label_into
     from incoref.model.folder import Model
 
     for path in corpus:
         check_file(path)
     documents = (document for path in corpus for document in corpora.read(path, format))
+    ensemble = Ensemble([Model.load(folder, threads) for folder in model or [None]])  # type: ignore[list-item]
     started = time.monotonic()
 
     def tell(done: Labelled) -> None:
         note(f"{done.documents:,} documents, {done.tokens:,} words, {time.monotonic() - started:,.0f} s")
 
     try:
-        done = label_into(output, Model.load(model, threads), documents, scheme, longest, tell)
+        done = label_into(
+            output,
+            ensemble,
+            documents,
+            scheme,
+            longest,
+            tell,
+        )
     except KeyboardInterrupt:
         note("interrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,4 +1,4 @@
-"""Label texts with a model: entities, and every decision with its probabilities, for another model to learn from.
+"""Label texts with models: entities, and every decision with its probabilities, for another model to learn from.
 
 Works without PyTorch. Documents are read sentence by sentence. The result is a folder of shards in JSON lines, which
 any command can read and from which an interrupted run resumes.
@@ -21,9 +21,7 @@ from incoref.errors import IncorefError
 from incoref.learning.data.decisions import ATTRIBUTE, Decisions, choices_of
 from incoref.learning.data.joining import joined, names_in, same_entities
 from incoref.learning.data.sources import sentences_of
-from incoref.model.folder import Model
-from incoref.model.step import BlockResult
-from incoref.model.subwords import utterances_of
+from incoref.learning.ensemble import Ensemble
 from incoref.model.transitions import Action
 from incoref.types import Document, Entity, Mention
 
@@ -62,13 +60,15 @@ def parts_of(document: Document, longest: int | None) -> list[Document]:
     return [sentences_of(document, start, end) for start, end in pairwise(borders)]
 
 
-def label(model: Model, document: Document, scheme: str | None = None, longest: int | None = None) -> Document | None:
-    """Return the document with the model's entities and decisions; None if a sentence is too long to read at once.
+def label(
+    ensemble: Ensemble, document: Document, scheme: str | None = None, longest: int | None = None
+) -> Document | None:
+    """Return the document with the models' entities and decisions; None if a sentence is too long to read at once.
 
     A document with more than ``longest`` tokens is read in parts, and entities with the same name are joined.
     """
     parts = parts_of(document, longest)
-    decided = [_decisions(model, part, scheme) for part in parts]
+    decided = [_decisions(ensemble, part, scheme or ensemble.schemes[0]) for part in parts]
     whole = [decisions for decisions in decided if decisions is not None]
     if len(whole) < len(parts):
         return None
@@ -76,31 +76,22 @@ def label(model: Model, document: Document, scheme: str | None = None, longest: 
     return _annotated(document, joined(whole, same_entities(names)))
 
 
-def _decisions(model: Model, document: Document, scheme: str | None) -> Decisions | None:
-    blocks = model.blocks(utterances_of(document), 1)
-    if len(blocks) > len(document.sentences):
+def _decisions(ensemble: Ensemble, document: Document, scheme: str) -> Decisions | None:
+    reading = ensemble.read(document, scheme)
+    if reading is None:
         return None
-    classes = model.classes(scheme)
-    seen = model.foreseen(blocks, classes)
-    state, results = model.start(), list[BlockResult]()
-    for number, block in enumerate(blocks):
-        state, result = model.step(block, state, classes, None if seen is None else seen[number])
-        results.append(result)
-    names = model.config.names
-    types = [names.types[row.argmax()] if names.types else None for row in state.reading.memory.type_scores]
-    steps = [step for result in results for step in result.steps]
-    mentions = [mention for result in results for mention in result.mentions]
-    counts, entities, shares = choices_of([mention.decision.probabilities for mention in mentions], _LEAST)
+    steps = [step for sentence in reading.steps for step in sentence]
+    counts, entities, shares = choices_of([link.probabilities for link in reading.links], _LEAST)
     return Decisions(
-        scheme=scheme or names.schemes[0],
+        scheme=scheme,
         lengths=np.array([len(sentence) for sentence in document.sentences], np.int64),
-        steps=np.array([len(result.steps) for result in results], np.int64),
+        steps=np.array([len(sentence) for sentence in reading.steps], np.int64),
         actions=np.array([step.action for step in steps], np.int64),
         probabilities=np.array(
             [[step.probabilities.get(action, 0.0) for action in Action] for step in steps], np.float32
         ).reshape(-1, len(Action)),
-        entity_of=np.array([mention.entity for mention in mentions], np.int64),
-        types=tuple(types[mention.entity] for mention in mentions),
+        entity_of=np.array([link.entity for link in reading.links], np.int64),
+        types=tuple(reading.types[link.entity] for link in reading.links),
         choices=counts,
         entities=entities,
         shares=shares,
@@ -146,7 +137,7 @@ def _shards(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 def label_into(
     folder: Path,
-    model: Model,
+    ensemble: Ensemble,
     documents: Iterable[Document],
     scheme: str | None = None,
     longest: int | None = None,
@@ -157,17 +148,20 @@ def label_into(
     ``tell`` is called with the totals so far after every shard. After an interruption at any point, the same call
     resumes.
     """
-    classes = model.config.names.schemes
-    if scheme is not None and scheme not in classes:
-        raise IncorefError(f"the model knows no scheme '{scheme}'; it knows {', '.join(classes)}")
+    known = ensemble.schemes
+    if scheme is not None and scheme not in known:
+        knows = "the model knows" if len(ensemble.models) == 1 else "not all of the models know"
+        raise IncorefError(f"{knows} no scheme '{scheme}'; it knows {', '.join(known)}")
     shards = Shards(folder, ".jsonl")
     done, number = Labelled(), 0
-    settings = {"model": model.fingerprint, "scheme": scheme or classes[0], "longest": longest}
+    settings = {"model": ensemble.fingerprint, "scheme": scheme or known[0], "longest": longest}
     with shards.claimed(settings):
         for number, some in enumerate(_shards(documents), start=1):
             record = shards.record(number - 1)
             if record is None:
-                record = _write_shard(shards, number - 1, some, [label(model, one, scheme, longest) for one in some])
+                record = _write_shard(
+                    shards, number - 1, some, [label(ensemble, one, scheme, longest) for one in some]
+                )
             done += Labelled(record.documents, record.words, record.entities, record.rows - record.documents)
             tell(done)
         shards.check_end(number)

@@ -143,6 +143,13 @@ class Decision:
     probabilities: Floats  # (entities before + 1,), the last one for a new entity
 
 
+def decided(scores: Floats, temperature: float = 1.0) -> Decision:
+    """Choose the highest-scoring of (entities + 1,) choices, the last one a new entity."""
+    weights = np.exp((scores - scores.max()) / temperature)
+    entity = int(scores.argmax())
+    return Decision(entity, entity == len(weights) - 1, weights / weights.sum())
+
+
 class ClusterScorer:
     """The clusterer's weights."""
 
@@ -246,10 +253,8 @@ class ClusterScorer:
             scores[:-1] += self.output_bias
         return scores
 
-    def assign(
-        self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, constant: Floats, temperature: float = 1.0
-    ) -> Decision:
-        """Link a mention to the highest-scoring entity or a new one; changes ``memory``."""
+    def link_scores(self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, constant: Floats) -> Floats:
+        """Return ``scores`` with what is known without learning: fixed priors, and who the speakers are."""
         classes = memory.states.classes(facts, self.features)
         scores = self.scores(memory, span, classes, constant)
         for row, prior in self.priors:
@@ -258,10 +263,15 @@ class ClusterScorer:
             scores[np.arange(len(scores)) != memory.participants[facts.speaker]] = -np.inf
         elif facts.says_i and facts.speaker is not None:
             scores[list(memory.participants.values())] = -np.inf  # known to be other people
-        weights = np.exp((scores - scores.max()) / temperature)
-        entity = int(scores.argmax())
-        self.add(memory, span, facts, entity)
-        return Decision(entity, entity == len(weights) - 1, weights / weights.sum())
+        return scores
+
+    def assign(
+        self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, constant: Floats, temperature: float = 1.0
+    ) -> Decision:
+        """Link a mention to the highest-scoring entity or a new one; changes ``memory``."""
+        decision = decided(self.link_scores(memory, span, facts, constant), temperature)
+        self.add(memory, span, facts, decision.entity)
+        return decision
 
     def add(self, memory: EntityMemory, span: SpanVector, facts: MentionFacts, entity: int) -> None:
         """Add a mention to an entity; a number one past the last creates a new entity."""

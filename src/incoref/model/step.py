@@ -15,10 +15,19 @@ import numpy.typing as npt
 
 from incoref.model.clusterer import ClusterScorer, Decision, EntityMemory, SpanVector
 from incoref.model.detector import ActionScorer, Step, decode
-from incoref.model.features import NO_QUOTATIONS, REGISTRY, QuotationState, Quoted, facts_of, quotations
+from incoref.model.features import (
+    NO_QUOTATIONS,
+    REGISTRY,
+    MentionFacts,
+    QuotationState,
+    Quoted,
+    facts_of,
+    quotations,
+)
 from incoref.model.lockstep import decode_all
 from incoref.model.matmul import Floats, Product, plain_product
 from incoref.model.subwords import Utterance
+from incoref.model.transitions import Span
 from incoref.options import UNKNOWN_GENRE
 
 _AT_ONCE = 8
@@ -174,27 +183,22 @@ class Heads:
 
         ``between`` is called every few mentions, so that the caller can do other work or raise.
         """
-        words = [word for utterance in block for word in utterance.words]
         emitted = [(step.mention, step) for step in seen.steps if step.mention is not None]
         memory = state.memory.copy(room=len(emitted))
-        quoted, quotation_state = quotations_of(block, state)
+        all_facts, quotation_state = mention_facts(block, state, [mention for mention, _ in emitted])
         mentions = []
         if emitted:
-            place = _Places(block, state)
             constant = self.clusters.constant(classes)
-            for number, (((first, last), step), vector) in enumerate(zip(emitted, seen.spans, strict=True), start=1):
+            found = zip(emitted, seen.spans, all_facts, strict=True)
+            for number, (((first, last), step), vector, facts) in enumerate(found, start=1):
                 if between is not None and number % _AT_ONCE == 0:
                     between()
-                sentence, turn, speaker = place.of(first)
-                facts = facts_of(
-                    words[first : last + 1], state.tokens + first, sentence, turn, speaker, quoted[first]
-                )
                 decision = self.clusters.assign(memory, vector, facts, constant, self.temperatures.link)
                 mentions.append(
                     FoundMention(
                         first=state.tokens + first,
                         last=state.tokens + last,
-                        sentence=sentence,
+                        sentence=facts.sentence,
                         entity=decision.entity,
                         new=decision.new,
                         confidence=float(decision.probabilities[decision.entity]),
@@ -203,6 +207,20 @@ class Heads:
                     )
                 )
         return after(state, block, memory, quotation_state), BlockResult(tuple(mentions), seen.steps)
+
+
+def mention_facts(
+    block: Sequence[Utterance], state: ReadingState, spans: Sequence[Span]
+) -> tuple[list[MentionFacts], QuotationState]:
+    """Return the facts of mentions in a block, and the quotation state after it."""
+    quoted, quotation_state = quotations_of(block, state)
+    words = [word for utterance in block for word in utterance.words]
+    place = _Places(block, state)
+    facts = [
+        facts_of(words[first : last + 1], state.tokens + first, *place.of(first), quoted[first])
+        for first, last in spans
+    ]
+    return facts, quotation_state
 
 
 def turns(speakers: Iterable[str | None], turn: int = 0, before: str | None = None) -> list[int]:

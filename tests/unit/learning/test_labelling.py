@@ -14,6 +14,7 @@ from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning.config import CorpusConfig
 from incoref.learning.data import sources
+from incoref.learning.ensemble import Ensemble
 from incoref.learning.labelling import Labelled, label, label_into, parts_of
 from incoref.resolver import Resolver
 from incoref.types import Document
@@ -38,7 +39,7 @@ def test_labels_are_what_the_model_resolves(tiny: TinyModels, kind: str) -> None
     model = tiny.model if kind == "cached" else tiny.stateless["int8"]
     given = texts(5)
     for text in given:
-        found = label(model, text, "all")
+        found = label(Ensemble([model]), text, "all")
         assert found is not None
         resolved = Resolver(model).resolve(text, singletons=True, scheme="all")
         assert clusters(found) == clusters(resolved)
@@ -49,8 +50,8 @@ def test_labels_are_what_the_model_resolves(tiny: TinyModels, kind: str) -> None
 def test_a_sentence_that_is_too_long_leaves_its_text_out(tiny: TinyModels, tmp_path: Path) -> None:
     words = " ".join(["antidisestablishmentarian"] * 12)
     long = Resolver(tiny.model).resolve(words, id="long")
-    assert label(tiny.model, long) is None
-    done = label_into(tmp_path / "out", tiny.model, [texts(1)[0], long])
+    assert label(Ensemble([tiny.model]), long) is None
+    done = label_into(tmp_path / "out", Ensemble([tiny.model]), [texts(1)[0], long])
     assert (done.documents, done.left_out) == (1, 1)
 
 
@@ -72,11 +73,11 @@ def test_parts_are_read_for_themselves_and_joined_by_name(tiny: TinyModels) -> N
     joint = 0
     for seed in range(4):
         whole = document(random_utterances(40, seed, 7, "Anna Berta Carl he she met saw .".split()))
-        found = label(tiny.model, whole, longest=60)
+        found = label(Ensemble([tiny.model]), whole, longest=60)
         assert found is not None
         spans, entities, before = set[tuple[int, int]](), 0, 0
         for part in parts_of(whole, 60):
-            alone = label(tiny.model, part)
+            alone = label(Ensemble([tiny.model]), part)
             assert alone is not None
             spans |= {(start + before, end + before) for start, end in (m.tokens for m in alone.mentions)}
             entities += len(alone.entities)
@@ -98,24 +99,24 @@ def test_a_run_that_was_stopped_goes_on(tiny: TinyModels, tmp_path: Path, monkey
         yield from given[:3]
         raise KeyboardInterrupt
 
-    whole = label_into(tmp_path / "whole", tiny.model, given)
+    whole = label_into(tmp_path / "whole", Ensemble([tiny.model]), given)
     assert (whole.documents, whole.tokens) == (5, sum(len(text.tokens) for text in given))
     with pytest.raises(KeyboardInterrupt):
-        label_into(tmp_path / "stopped", tiny.model, broken())
+        label_into(tmp_path / "stopped", Ensemble([tiny.model]), broken())
     assert len(files(tmp_path / "stopped")) == 1
     told = list[Labelled]()
-    assert label_into(tmp_path / "stopped", tiny.model, given, tell=told.append) == whole
+    assert label_into(tmp_path / "stopped", Ensemble([tiny.model]), given, tell=told.append) == whole
     assert [done.documents for done in told] == [2, 4, 5]
     assert files(tmp_path / "stopped") == files(tmp_path / "whole")
     with pytest.raises(IncorefError, match="an earlier run began here with other scheme"):
-        label_into(tmp_path / "whole", tiny.model, given, "all")
+        label_into(tmp_path / "whole", Ensemble([tiny.model]), given, "all")
     with pytest.raises(IncorefError, match="the model knows no scheme 'mine'; it knows ontonotes, all"):
-        label_into(tmp_path / "other", tiny.model, given, "mine")
+        label_into(tmp_path / "other", Ensemble([tiny.model]), given, "mine")
 
 
 @pytest.fixture
 def labelled(tiny: TinyModels, tmp_path: Path) -> Path:
-    label_into(tmp_path / "labelled", tiny.stateless["fp32"], texts(6))
+    label_into(tmp_path / "labelled", Ensemble([tiny.stateless["fp32"]]), texts(6))
     return tmp_path / "labelled"
 
 
