@@ -21,7 +21,7 @@ _SHORTEST_LINE, _LINE_STEP = 16, 8
 """Attention time grows with the square of the padded length."""
 _MOST_ROWS = 64
 """Sub-words per batched call; larger calls are no cheaper per sub-word, only longer."""
-_MANY_ROWS = 192
+_MANY_ROWS = 384
 """The same when nobody is waiting for an answer."""
 _COMPANY = 3
 """Threads per concurrent call, so that some wait during a call and are batched in the next one."""
