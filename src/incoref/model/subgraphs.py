@@ -6,15 +6,18 @@ a key (its number and how it is stored) and a value, and messages inside it are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _GRAPH = 7
 """The model's field with its graph."""
 _NODE, _CONSTANT, _INPUT, _OUTPUT = 1, 5, 11, 12
 """The graph's fields that differ between its parts."""
-_NODE_OUTPUT, _CONSTANT_NAME, _VALUE_NAME = 2, 8, 1
-"""The fields of these that name them."""
+_NAME = {_CONSTANT: 8, _INPUT: 1, _OUTPUT: 1}
+"""The fields of these with their names."""
+_NODE_INPUT, _NODE_OUTPUT = 1, 2
+_LENGTH = 2
+"""How values with a length are stored."""
 
 
 class _Field(NamedTuple):
@@ -27,33 +30,39 @@ class _Field(NamedTuple):
 
 def product_names(model: bytes) -> list[str]:
     """Return the names of the graph's outputs."""
-    return [_name(field.value, _VALUE_NAME) for field in _fields(_graph(model)) if field.number == _OUTPUT]
+    return [_name(field) for field in _fields(_graph(model)) if field.number == _OUTPUT]
 
 
 def alone(model: bytes, name: str, rows: str) -> bytes:
-    """Return the model with this output alone, its node, its input ``rows``, and constants named after it."""
-    kept: dict[int, tuple[int, Callable[[str], bool]]] = {
-        _NODE: (_NODE_OUTPUT, lambda other: other == name),
-        _OUTPUT: (_VALUE_NAME, lambda other: other == name),
-        _INPUT: (_VALUE_NAME, lambda other: other == rows),
-        _CONSTANT: (_CONSTANT_NAME, lambda other: other != rows and other.startswith(f"{name}.")),
+    """Return the model with the output ``name`` alone, with its node, its input ``rows`` and its constants."""
+    fields = list(_fields(_graph(model)))
+    node = next(field for field in fields if field.number == _NODE and name in _texts(field.value, _NODE_OUTPUT))
+    needed = {
+        _NODE: {name},
+        _OUTPUT: {name},
+        _INPUT: {rows},
+        _CONSTANT: set(_texts(node.value, _NODE_INPUT)) - {rows},
     }
-    parts = []
-    for field in _fields(_graph(model)):
-        names, wanted = kept.get(field.number, (0, None))
-        if wanted is None or wanted(_name(field.value, names)):
-            parts.append(field.whole)
+    parts = [field.whole for field in fields if field.number not in needed or _name(field) in needed[field.number]]
     graph = b"".join(parts)
     rest = [field.whole for field in _fields(memoryview(model)) if field.number != _GRAPH]
-    return b"".join((*rest, _varint(_GRAPH << 3 | 2), _varint(len(graph)), graph))
+    return b"".join((*rest, _varint(_GRAPH << 3 | _LENGTH), _varint(len(graph)), graph))
 
 
 def _graph(model: bytes) -> memoryview:
-    return next(field.value for field in _fields(memoryview(model)) if field.number == _GRAPH)
+    for field in _fields(memoryview(model)):
+        if field.number == _GRAPH:
+            return field.value
+    raise ValueError("not an ONNX file: it has no graph")
 
 
-def _name(message: memoryview, number: int) -> str:
-    return next((str(field.value, "utf-8") for field in _fields(message) if field.number == number), "")
+def _name(field: _Field) -> str:
+    """Return the name of an input, output or constant, or a node's first output."""
+    return _texts(field.value, _NAME.get(field.number, _NODE_OUTPUT))[0]
+
+
+def _texts(message: memoryview, number: int) -> list[str]:
+    return [str(field.value, "utf-8") for field in _fields(message) if field.number == number]
 
 
 def _fields(message: memoryview) -> Iterator[_Field]:
