@@ -1,11 +1,12 @@
 """Compare the speed of reading whole collections in batches with reading sentence by sentence in a session.
 
-    python benchmarks/bulk.py CORPUS [--model FOLDER] [--documents 40] [--rounds 3] [--processes]
+    python benchmarks/bulk.py CORPUS [--model FOLDER] [--documents 40] [--rounds 3] [--processes] [--words 300000]
 
 Reads the documents of CORPUS alternately by `session.say` and by `Resolver.pipe`, checks that the results are
 identical to the bit, and prints words per second of CPU time, best of all rounds, then the speed-up of the encoder
-alone. With --processes, also runs `incoref batch` with one and two workers and prints words per second of wall-clock
-time, which is only meaningful on an idle machine.
+alone. With --processes, also runs `incoref batch` with one and two workers on the documents, repeated until they have
+--words words, and prints words per second of wall-clock time, which is only meaningful on an idle machine. That time
+includes everything: loading the model, starting the workers, reading the rows and writing the answers.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from incoref.model.subwords import joined, utterances_of
 from incoref.session.updates import Message
 from incoref.types import Document
 
+SHARD_ROWS = 8
+"""Few, so that at the end no worker waits long for the other's last shard."""
+
 
 def conversation(document: Document) -> list[Message]:
     return [Message(document.text[s.start : s.end], s.speaker) for s in document.sentences]
@@ -39,6 +43,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--words", type=int, default=300_000, help="the least for --processes")
     chosen = parser.parse_args()
     resolver = incoref.load(chosen.model)
     documents = list(islice(corpora.read(chosen.corpus), chosen.documents))
@@ -75,7 +80,7 @@ def main() -> None:
     print(f"ratio: {best['session.say'] / best['pipe']:.2f}")
     print(f"ratio of the encoder alone: {encoder_ratio(resolver.model, documents, chosen.rounds):.2f}")
     if chosen.processes:
-        print_processes(texts, chosen.model, chosen.rounds)
+        print_processes(texts * -(-chosen.words // words), chosen.model, chosen.rounds)
 
 
 def encoder_ratio(model: Model, documents: list[Document], rounds: int) -> float:
@@ -105,8 +110,9 @@ def print_processes(texts: list[list[Message]], model: Path | None, rounds: int)
         for number in range(rounds):
             for workers in rate:
                 out, columns = Path(name) / f"{workers}-{number}", Columns(speaker="who")
-                done = run(lines, out, model=model, workers=workers, columns=columns, shard_rows=4)
-                rate[workers] = max(rate[workers], done.words_per_second)
+                started = time.perf_counter()
+                done = run(lines, out, model=model, workers=workers, columns=columns, shard_rows=SHARD_ROWS)
+                rate[workers] = max(rate[workers], done.new_words / (time.perf_counter() - started))
     for workers, words in rate.items():
         print(f"incoref batch --workers {workers}: {words:.0f} words/s by the clock")
     print(f"ratio: {rate[2] / rate[1]:.2f}")

@@ -214,20 +214,26 @@ class ClusterScorer:
         attention = vectors @ self.attention
         joined = np.empty((len(spans), self.span), np.float32)
         width = vectors.shape[1]
-        part = dict(zip(SPAN_PARTS, np.split(joined, [width, 2 * width, 3 * width], axis=1), strict=True))
-        firsts, lasts = np.array(spans).T
-        part["first"][:], part["last"][:] = vectors[firsts], vectors[lasts]
-        part["width"][:] = self.width_table[np.minimum(WIDEST, lasts - firsts)]
+        part = {name: joined[:, place * width : (place + 1) * width] for place, name in enumerate(SPAN_PARTS[:-1])}
+        firsts, lasts = zip(*spans, strict=True)
+        part["first"][:], part["last"][:] = vectors[list(firsts)], vectors[list(lasts)]
+        joined[:, 3 * width :] = self.width_table[[min(WIDEST, last - first) for first, last in spans]]
         for mean, (first, last) in zip(part["mean"], spans, strict=True):
+            if first == last:  # the weight of a single word is 1
+                mean[:] = vectors[first]
+                continue
             scores = attention[first : last + 1]
             weights = np.exp(scores - scores.max())
-            mean[:] = (weights / weights.sum()) @ vectors[first : last + 1]
-        return self.span_vectors(self.project(joined) + self.projection_bias)
+            weights /= weights.sum()
+            np.matmul(weights, vectors[first : last + 1], out=mean)
+        vectors_of_spans = self.project(joined)
+        vectors_of_spans += self.projection_bias
+        return self.span_vectors(vectors_of_spans)
 
     def span_vectors(self, vectors: Floats) -> list[SpanVector]:
         """Build span vectors from projected vectors, (spans, size)."""
-        hidden, types = np.split(self.of_mentions(vectors), [len(self.bias) + len(self.new_bias)], axis=1)
-        return list(map(SpanVector, vectors, hidden, types + self.types_bias))
+        of_mentions, size = self.of_mentions(vectors), len(self.bias) + len(self.new_bias)
+        return list(map(SpanVector, vectors, of_mentions[:, :size], of_mentions[:, size:] + self.types_bias))
 
     def scores(
         self, memory: EntityMemory, span: SpanVector, classes: npt.NDArray[np.int64], constant: Floats

@@ -119,9 +119,14 @@ class ActionScorer:
 
     def shares(self, vectors: Floats, classes: Mapping[str, int]) -> tuple[Floats, Floats]:
         """Return what each token adds to the hidden layer, and to the stack LSTM's gates once it is pushed."""
-        constant = self.bias + sum(self.tables[name][number] for name, number in classes.items())
-        of_tokens = self.of_tokens(vectors)
-        return of_tokens[:, : len(constant)] + constant, of_tokens[:, len(constant) :] + self.stack_lstm.bias
+        shares = self.of_tokens(vectors)
+        shares += self.constant(classes)
+        return shares[:, : len(self.bias)], shares[:, len(self.bias) :]
+
+    def constant(self, classes: Mapping[str, int]) -> Floats:
+        """Return what is added to ``of_tokens`` for all tokens of a text."""
+        of_hidden = self.bias + sum(self.tables[name][number] for name, number in classes.items())
+        return np.concatenate([of_hidden, self.stack_lstm.bias])
 
 
 class _ChunkScoring:

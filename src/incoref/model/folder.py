@@ -120,7 +120,7 @@ class Model:
         )
         weights, layout = read_heads(place / "head.safetensors")
         try:
-            product = HeadProducts(place / "head.onnx", threads, spin=spin)
+            product = HeadProducts(place / "head.onnx")
         except Exception as error:  # ONNX Runtime's exceptions have no public base
             raise IncorefError(f"{place / 'head.onnx'}: can't be read: {error}") from error
         try:
@@ -240,10 +240,18 @@ def read_heads(path: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]
 
 def word_means(vectors: Floats, subwords: Subwords) -> Floats:
     """Return a vector per word, the mean of its sub-words' vectors, (words, width)."""
-    owned = subwords.word != NO_WORD
-    counts = np.bincount(subwords.word[owned])
-    if not len(counts):
-        return vectors[:0]
-    means: Floats = np.add.reduceat(vectors[owned], np.cumsum(counts) - counts, axis=0)
-    means /= counts.astype(np.float32)[:, None]
+    words: list[list[int]] = []
+    before = NO_WORD
+    for row, word in enumerate(subwords.word.tolist()):
+        if word == before != NO_WORD:
+            words[-1].append(row)
+        elif word != NO_WORD:
+            words.append([row])
+        before = word
+    means: Floats = vectors[[rows[0] for rows in words]] if words else vectors[:0]
+    for mean, rows in zip(means, words, strict=True):
+        if len(rows) > 1:  # most words have one sub-word
+            for row in rows[1:]:
+                mean += vectors[row]
+            mean /= np.float32(len(rows))
     return means

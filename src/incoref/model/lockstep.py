@@ -51,9 +51,9 @@ class _Chunk:
 class _Lockstep:
     def __init__(self, scorer: ActionScorer, chunks: Sequence[Floats], classes: Mapping[str, int]) -> None:
         self._scorer = scorer
-        shares = [scorer.shares(chunk, classes) for chunk in chunks]
-        self._tokens = np.concatenate([tokens for tokens, _ in shares])  # (all tokens, hidden)
-        self._pushed = np.concatenate([pushed for _, pushed in shares])
+        shares = np.concatenate([scorer.of_tokens(chunk) for chunk in chunks])  # (all tokens, hidden and gates)
+        shares += scorer.constant(classes)
+        self._tokens, self._pushed = shares[:, : len(scorer.bias)], shares[:, len(scorer.bias) :]
         lengths = [len(chunk) for chunk in chunks]
         self._chunks = [
             _Chunk(length, first) for length, first in zip(lengths, accumulate(chain((0,), lengths)), strict=False)

@@ -1,4 +1,4 @@
-"""Matrix products with the heads' fixed matrices, on a chosen number of threads.
+"""Matrix products with the heads' fixed matrices, on one thread.
 
 NumPy's BLAS spreads a product over all cores, and its thread count is a setting of the whole process. The products of
 detector and clusterer take less than a millisecond; when other programs need the cores too, threads that wait for
@@ -6,7 +6,7 @@ each other make them a hundred times slower. ONNX Runtime uses the threads of it
 for few rows: it packs the matrix for the processor once, where BLAS packs it for every product. In 8 bits, large
 products take a half to a third of that time.
 
-The matrices are in the model folder's ``head.onnx``, a graph of independent products; each call runs one of them.
+The matrices are in the model folder's ``head.onnx``, a graph of independent products.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
+
+from incoref.model.subgraphs import alone, product_names
 
 Floats = npt.NDArray[np.float32]
 Times = Callable[[Floats], Floats]
@@ -37,33 +39,33 @@ def plain_product(name: str, matrix: Floats) -> Times:
 
 
 class HeadProducts:
-    """The products of a model folder's ``head.onnx``."""
+    """The products of a model folder's ``head.onnx``, each in a session of its own.
 
-    def __init__(self, path: Path, threads: int = 1, *, spin: bool = True) -> None:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spin)))
-        options.log_severity_level = _ERRORS  # it warns about the defaults of inputs of products that aren't run
-        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-        self._shapes = {
-            rows.name.removesuffix(ROWS): (rows.shape[1], product.shape[1])
-            for rows, product in zip(
-                self._session.get_overridable_initializers(), self._session.get_outputs(), strict=True
-            )
-        }
-        self._run = onnxruntime.RunOptions()
-        self._run.only_execute_path_to_fetches = True
+    A run of a session computes all of its graph's products: for one of five, that takes four times as long. They all
+    run on one thread, as the largest takes less than a tenth of a millisecond.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._model = path.read_bytes()
+        self._names = product_names(self._model)
 
     def __call__(self, name: str, matrix: Floats) -> Times:
-        if self._shapes.get(name) != matrix.shape:
+        session = self._session(name) if name in self._names else None
+        if session is None or matrix.shape != (session.get_inputs()[0].shape[1], session.get_outputs()[0].shape[1]):
             raise ValueError(f"head.onnx has no product '{name}' with a matrix of the shape {matrix.shape}")
-        columns = matrix.shape[1]
+        columns, given, wanted = matrix.shape[1], name + ROWS, [name]
 
         def times(rows: Floats) -> Floats:
             if rows.size * columns <= _SMALL:
                 return rows @ matrix
-            product: Floats = self._session.run([name], {name + ROWS: rows}, self._run)[0]
+            product: Floats = session.run(wanted, {given: rows})[0]
             return product
 
         return times
+
+    def _session(self, name: str) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = _ERRORS
+        model = alone(self._model, name, name + ROWS)
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -6,8 +6,10 @@ encoder that this module knows nothing about.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -264,9 +266,9 @@ class _Places:
     """Maps the words of a block to their sentence, turn and speaker."""
 
     def __init__(self, block: Sequence[Utterance], state: ReadingState) -> None:
-        self._ends = np.cumsum([len(utterance.words) for utterance in block])
+        self._ends = list(accumulate(len(utterance.words) for utterance in block))
         self._block, self._turns, self._before = block, _turns_of(block, state), state.sentences
 
     def of(self, word: int) -> tuple[int, int, str | None]:
-        inside = int(np.searchsorted(self._ends, word, side="right"))
+        inside = bisect_right(self._ends, word)
         return self._before + inside, self._turns[inside], self._block[inside].speaker

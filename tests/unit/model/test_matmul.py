@@ -16,7 +16,7 @@ def drawn(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
-def product(folder: Path, matrix: np.ndarray, threads: int = 1, quantise: bool = False) -> Times:
+def product(folder: Path, matrix: np.ndarray, quantise: bool = False) -> Times:
     import onnx
 
     from incoref.learning.onnx.products import products_graph
@@ -24,15 +24,14 @@ def product(folder: Path, matrix: np.ndarray, threads: int = 1, quantise: bool =
     graph = products_graph({"other": drawn(30, 90), "this": matrix}, quantise)
     onnx.checker.check_model(graph)
     onnx.save(graph, folder / "head.onnx")
-    return HeadProducts(folder / "head.onnx", threads)("this", matrix)
+    return HeadProducts(folder / "head.onnx")("this", matrix)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("shape", [(0, 5, 3), (1, 4, 7), (3, 20, 30), (200, 300, 64), (33, 1172, 256), (700, 400, 1)])
-def test_a_product_is_what_numpy_says(tmp_path: Path, threads: int, shape: tuple[int, int, int]) -> None:
+def test_a_product_is_what_numpy_says(tmp_path: Path, shape: tuple[int, int, int]) -> None:
     m, k, n = shape
     rows, matrix = drawn(m, k), drawn(k, n)
-    computed = product(tmp_path, matrix, threads)(rows)
+    computed = product(tmp_path, matrix)(rows)
     assert computed.shape == (m, n) and computed.dtype == np.float32
     np.testing.assert_allclose(computed, plain_product("this", matrix)(rows), atol=1e-3)
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 
 from incoref.model.encoders.batching import Batcher
@@ -21,7 +25,7 @@ _SHORTEST_LINE, _LINE_STEP = 16, 8
 """Attention time grows with the square of the padded length."""
 _MOST_ROWS = 64
 """Sub-words per batched call; larger calls are no cheaper per sub-word, only longer."""
-_MANY_ROWS = 192
+_MANY_ROWS = 384
 """The same when nobody is waiting for an answer."""
 _COMPANY = 3
 """Threads per concurrent call, so that some wait during a call and are batched in the next one."""
@@ -62,21 +66,30 @@ class StatelessEncoder:
 
     def vectors(self, blocks: Sequence[Ints]) -> list[Floats]:
         """Encode blocks with the same padded length in one call."""
+        if len(blocks) == 1:
+            found: Floats = self._session.run(["vectors"], {"ids": blocks[0], **_layout_of_one(len(blocks[0]))})[0]
+            return [found]
         lengths = [len(block) for block in blocks]
-        ends = np.cumsum(lengths)
-        rows = int(ends[-1])
-        grid = np.full((len(blocks), _line(max(lengths))), rows)
-        mask = np.zeros(grid.shape, np.int32)
-        for line, (length, end) in enumerate(zip(lengths, ends, strict=True)):
-            grid[line, 1 : length + 1] = np.arange(end - length, end)
-            mask[line, : length + 1] = 1
-        places = np.concatenate([np.arange(1, length + 1) for length in lengths])
-        cells = places + np.repeat(np.arange(len(blocks)) * grid.shape[1], lengths)
-        rows_of_vectors = self._session.run(
-            ["vectors"],
-            {"ids": np.concatenate(blocks), "places": places, "grid": grid, "cells": cells, "mask": mask},
-        )[0]
-        return np.split(rows_of_vectors, ends[:-1])
+        rows = self._session.run(["vectors"], {"ids": np.concatenate(blocks), **_layout(lengths)})[0]
+        return np.split(rows, np.cumsum(lengths)[:-1])
+
+
+def _layout(lengths: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
+    """Return the inputs of the graph that say which rows are whose, for blocks of these lengths."""
+    rows = sum(lengths)
+    grid = np.full((len(lengths), _line(max(lengths))), rows)
+    mask = np.zeros(grid.shape, np.int32)
+    for line, (length, end) in enumerate(zip(lengths, accumulate(lengths), strict=True)):
+        grid[line, 1 : length + 1] = np.arange(end - length, end)
+        mask[line, : length + 1] = 1
+    places = np.concatenate([np.arange(1, length + 1) for length in lengths])
+    cells = places + np.repeat(np.arange(len(lengths)) * grid.shape[1], lengths)
+    return {"places": places, "grid": grid, "cells": cells, "mask": mask}
+
+
+@lru_cache(maxsize=256)
+def _layout_of_one(length: int) -> dict[str, npt.NDArray[Any]]:
+    return _layout([length])
 
 
 def _batches(blocks: Sequence[Ints]) -> Iterator[list[int]]:

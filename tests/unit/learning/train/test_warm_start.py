@@ -8,11 +8,11 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 
 from incoref.learning.data.examples import annotate, tokenise
 from incoref.learning.nets.streaming import HeadSizes, StreamingModel
-from incoref.learning.onnx.attention import kv_cache_graph
+from incoref.learning.onnx.attention import head_count, kv_cache_graph
 from incoref.learning.train.warm_start import EarlierModel, earlier_model, encoder_folder, first_encoder, take_over
 from incoref.model.subwords import SubwordTokenizer
 from incoref.model.windows import WindowSizes
@@ -143,3 +143,8 @@ def test_the_shipped_model_has_a_name() -> None:
     assert encoder.sizes.vocabulary == 30522
     for name, value in encoder.state_dict().items():
         assert torch.equal(weights[f"encoder.{name}"], value), name
+
+
+def test_earlier_graphs_say_in_their_attention_how_many_heads_they_have() -> None:
+    node = helper.make_node("MultiHeadAttention", ["query"], ["out"], domain="com.microsoft", scale=1.0, num_heads=7)
+    assert head_count(helper.make_graph([node], "encoder", [], [])) == 7
