@@ -54,7 +54,11 @@ def test_all_systems_have_one_budget() -> None:
     for place in CONFIGS:
         read = [Configuration.load(place, run.settings) for run in runs]
         assert {config.kind for config in read} == {"streaming", "c2f", "s2e", "icoref", "longdoc", "corefqa"}
-        assert len({(config.encoder, config.training.epochs, config.train, config.dev) for config in read}) == 1
+        assert len({(config.encoder, config.training.epochs, config.train) for config in read}) == 1
+        devs = {config.dev for config in read if config.kind != "corefqa"}
+        limited = {tuple(corpus.model_copy(update={"limit": 4}) for corpus in dev) for dev in devs}
+        assert len(devs) == 1
+        assert limited == {config.dev for config in read if config.kind == "corefqa"}
     for planned in read_plan(ROOT / "configs" / "results.toml").analyses:
         if planned.name.startswith("comparison-") and planned.name != "comparison-over-time":
             compared = {Path(word.rpartition(": ")[2]).parts[2] for word in planned.words if ": runs/" in word}
