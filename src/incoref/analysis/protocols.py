@@ -162,8 +162,9 @@ def protocols(
             work.append(_work_row(title, part, shown))
         for figures in bars.values():
             figures += [0.0] * (len(bars[WHOLE]) - len(figures))
-    columns = ("", "MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1", "CoNLL F1", "mention F1")
-    note = "The last two columns count entities with a single mention; the others leave them out of both sides."
+    measures = ("MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1")
+    columns = ("", *measures, "CoNLL F1 with singletons", "mention F1 with singletons")
+    note = "Columns without 'with singletons' leave entities with a single mention out of both sides."
     plotted = tuple(series(protocol, range(len(systems)), figures) for protocol, figures in bars.items())
     return Findings(
         "protocols",
