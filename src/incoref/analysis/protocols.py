@@ -48,17 +48,26 @@ Work = list[list[int]]
 """Rows of [tokens, spans, comparisons], at the ends of a document's quarters; empty if the system doesn't count."""
 
 
-def read_parts(system: System, document: Document) -> Work:
-    """Return the work of reading each part of a document from its beginning."""
+def read_whole(system: System, document: Document) -> tuple[Clusters, Work]:
+    """Return the clusters of a document and the work, if the system counts it while it reads."""
+    if isinstance(system, BaselineSystem):
+        found = system.model.predict(document)
+        return found.clusters, [[len(document.tokens), found.spans, found.comparisons]]
+    return system.clusters(document), []
+
+
+def read_parts(system: System, document: Document, whole: Work) -> Work:
+    """Return the work of reading each part of a document from its beginning, given that of the ``whole``."""
     if isinstance(system, ModelSystem):
         steps = np.array(steps_of(system, document)).reshape(-1, 4)
         return _at_parts(np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist())
     if not isinstance(system, BaselineSystem):
         return []
     reader = system.prefix_reader()
-    parts = [prefix(document, end) for end in part_ends(len(document.sentences))]
+    parts = [prefix(document, end) for end in part_ends(len(document.sentences))[:-1]]
     found = [reader.predict(part) for part in parts]
-    return [[len(part.tokens), each.spans, each.comparisons] for part, each in zip(parts, found, strict=True)]
+    counts = [[len(part.tokens), each.spans, each.comparisons] for part, each in zip(parts, found, strict=True)]
+    return [*counts, *whole]
 
 
 def read_prefixes(system: System, document: Document) -> dict[str, Any]:
@@ -90,18 +99,18 @@ def _at_parts(rows: Work) -> Work:
 def measured(system: System, by_sentence: bool, document: Document) -> dict[str, Any]:
     """Return clusters, seconds and work, each by protocol; only of the whole document unless ``by_sentence``."""
     started = time.perf_counter()
-    whole = system.clusters(document)
+    whole, counted = read_whole(system, document)
     seconds = time.perf_counter() - started
     measurement: dict[str, Any] = {"clusters": {WHOLE: whole}, "seconds": {WHOLE: seconds}}
     if is_incremental(system):
-        work = read_parts(system, document)
+        work = read_parts(system, document, counted)
         return {
             "clusters": {WHOLE: whole, INCREMENTAL: whole},
             "seconds": {WHOLE: seconds, INCREMENTAL: seconds},
             "work": {WHOLE: work, INCREMENTAL: work},
         }
     if not by_sentence:
-        return {**measurement, "work": {WHOLE: read_parts(system, document)}}
+        return {**measurement, "work": {WHOLE: read_parts(system, document, counted)}}
     read = read_prefixes(system, document)
     measurement["clusters"][INCREMENTAL] = read["clusters"]
     measurement["seconds"][INCREMENTAL] = read["seconds"]
