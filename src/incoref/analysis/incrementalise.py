@@ -20,6 +20,7 @@ from typing import Any
 
 from incoref.analysis.clusterings import before, sentence_ends
 from incoref.analysis.findings import Findings, Plot, Table, row, series
+from incoref.analysis.paper_systems import BaselineSystem
 from incoref.analysis.result_cache import ResultCache, text_digest
 from incoref.analysis.scores import score, settings_of
 from incoref.analysis.systems import Clusters, System, answers
@@ -76,6 +77,14 @@ def command_resolver(command: str) -> Resolver:
         return token_clusters(answered[0])
 
     return resolve
+
+
+def prefix_resolver(system: System) -> Resolver:
+    """Return what finds the system's clusters in growing prefixes."""
+    if not isinstance(system, BaselineSystem):
+        return system.clusters
+    reader = system.prefix_reader()
+    return lambda document: reader.predict(document).clusters
 
 
 def prefix(document: Document, sentences: int) -> Document:

@@ -18,7 +18,7 @@ from incoref.errors import IncorefError
 from incoref.types import Document
 
 if TYPE_CHECKING:
-    from incoref.learning.baselines.system import Baseline
+    from incoref.learning.baselines.system import Baseline, PrefixReader
 
 _WEIGHTS = "model.safetensors"
 
@@ -100,6 +100,12 @@ class BaselineSystem(_FolderSystem):
 
     def clusters(self, document: Document) -> Clusters:
         return self.model.predict(document).clusters
+
+    def prefix_reader(self) -> PrefixReader:
+        """Return a reader that does for growing prefixes what ``model`` does, without repeating work."""
+        from incoref.learning.baselines.system import PrefixReader
+
+        return PrefixReader(self.model)
 
 
 def folder_system(folder: Path, name: str) -> PaperSystem | BaselineSystem | None:

@@ -4,14 +4,16 @@ Under the sentence-incremental protocol a mention must be linked before the next
 whole documents is run on growing prefixes and its first decisions are final (see ``incrementalise``); a system that
 decides sentence by sentence anyway gives the same output under both protocols. Work is counted, not timed: spans
 scored, and comparisons of a span with an antecedent or an entity, each fitted as a power of the number of tokens at
-one quarter, half, three quarters and all of each document.
+one quarter, half, three quarters and all of each document. What a system reads in several prefixes counts each time,
+even if the program does it once.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
 from typing import Any
@@ -19,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from incoref.analysis.clusterings import sentence_ends
-from incoref.analysis.findings import Cell, Findings, Plot, Table, row, series
-from incoref.analysis.incrementalise import as_first_said, growing, prefix
+from incoref.analysis.findings import Cell, Findings, Plot, Row, Table, row, series
+from incoref.analysis.incrementalise import Resolver, as_first_said, growing, prefix
 from incoref.analysis.paper_systems import BaselineSystem
 from incoref.analysis.provenance import peak_resident_bytes
 from incoref.analysis.result_cache import ResultCache, text_digest
@@ -29,6 +31,7 @@ from incoref.analysis.speed import exponent, part_ends, steps_of
 from incoref.analysis.system_names import system_named
 from incoref.analysis.systems import AnswerSystem, Clusters, ModelSystem, Options, System
 from incoref.errors import IncorefError
+from incoref.evaluation.metrics import Result
 from incoref.types import Document
 
 WHOLE, INCREMENTAL = "whole document", "sentence by sentence"
@@ -41,40 +44,77 @@ def is_incremental(system: System) -> bool:
     return isinstance(system, BaselineSystem) and bool(getattr(system.model.config, "sentences", False))
 
 
-def read_whole(system: System, document: Document) -> tuple[Clusters, list[list[int]]]:
-    """Return the clusters of a document and [tokens, spans, comparisons]; no counts if the system has none."""
+Work = list[list[int]]
+"""Rows of [tokens, spans, comparisons], at the ends of a document's quarters; empty if the system doesn't count."""
+
+
+def read_whole(system: System, document: Document) -> tuple[Clusters, Work]:
+    """Return the clusters of a document and the work, if the system counts it while it reads."""
     if isinstance(system, BaselineSystem):
         found = system.model.predict(document)
         return found.clusters, [[len(document.tokens), found.spans, found.comparisons]]
     return system.clusters(document), []
 
 
-def work_of_parts(system: System, document: Document) -> list[list[int]]:
-    """Return the same counts at quarters of a document; only for a ModelSystem, the whole document is included."""
+def read_parts(system: System, document: Document, whole: Work) -> Work:
+    """Return the work of reading each part of a document from its beginning, given that of the ``whole``."""
     if isinstance(system, ModelSystem):
         steps = np.array(steps_of(system, document)).reshape(-1, 4)
-        sums: list[list[int]] = np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist()
-        return [sums[place - 1] for place in part_ends(len(sums))]
+        return _at_parts(np.cumsum(steps[:, [0, 2, 3]], axis=0).astype(int).tolist())
+    if not isinstance(system, BaselineSystem):
+        return []
+    reader = system.prefix_reader()
     parts = [prefix(document, end) for end in part_ends(len(document.sentences))[:-1]]
-    return [point for part in parts for point in read_whole(system, part)[1]]
+    found = [reader.predict(part) for part in parts]
+    counts = [[len(part.tokens), each.spans, each.comparisons] for part, each in zip(parts, found, strict=True)]
+    return [*counts, *whole]
 
 
-def measured(system: System, whole_only: bool, document: Document) -> dict[str, Any]:
-    """Return the clusters and seconds under both protocols, and the work."""
+def read_prefixes(system: System, document: Document) -> dict[str, Any]:
+    """Return the clusters and seconds on growing prefixes, and the work under both protocols."""
+    counts: Work = []
+    resolve: Resolver = system.clusters
+    if isinstance(system, BaselineSystem):
+        reader = system.prefix_reader()
+
+        def resolve(text: Document) -> Clusters:
+            found = reader.predict(text)
+            counts.append([len(text.tokens), found.spans, found.comparisons])
+            return found.clusters
+
+    said = growing(resolve, document)
+    summed = np.array(counts, dtype=np.int64).reshape(-1, 3)
+    summed[:, 1:] = summed[:, 1:].cumsum(axis=0)
+    return {
+        "clusters": as_first_said(said["answers"], sentence_ends(document)),
+        "seconds": sum(said["seconds"]),
+        "work": {WHOLE: _at_parts(counts), INCREMENTAL: _at_parts(summed.tolist())},
+    }
+
+
+def _at_parts(rows: Work) -> Work:
+    return [rows[place - 1] for place in part_ends(len(rows))]
+
+
+def measured(system: System, by_sentence: bool, document: Document) -> dict[str, Any]:
+    """Return clusters, seconds and work, each by protocol; only of the whole document unless ``by_sentence``."""
     started = time.perf_counter()
-    whole, work = read_whole(system, document)
+    whole, counted = read_whole(system, document)
     seconds = time.perf_counter() - started
-    work = [*work_of_parts(system, document), *work]
-    measurement: dict[str, Any] = {WHOLE: whole, "seconds": {WHOLE: seconds}, "work": work}
+    measurement: dict[str, Any] = {"clusters": {WHOLE: whole}, "seconds": {WHOLE: seconds}}
     if is_incremental(system):
-        measurement[INCREMENTAL], measurement["seconds"][INCREMENTAL] = whole, seconds
-        return measurement
-    if whole_only:
-        return measurement
-    said = growing(system.clusters, document)
-    measurement[INCREMENTAL] = as_first_said(said["answers"], sentence_ends(document))
-    measurement["seconds"][INCREMENTAL] = sum(said["seconds"])
-    return measurement
+        work = read_parts(system, document, counted)
+        return {
+            "clusters": {WHOLE: whole, INCREMENTAL: whole},
+            "seconds": {WHOLE: seconds, INCREMENTAL: seconds},
+            "work": {WHOLE: work, INCREMENTAL: work},
+        }
+    if not by_sentence:
+        return {**measurement, "work": {WHOLE: read_parts(system, document, counted)}}
+    read = read_prefixes(system, document)
+    measurement["clusters"][INCREMENTAL] = read["clusters"]
+    measurement["seconds"][INCREMENTAL] = read["seconds"]
+    return {**measurement, "work": read["work"]}
 
 
 def peak_bytes(name: str, options: Options, document: Document) -> int | None:
@@ -93,59 +133,92 @@ def protocols(
     names: Sequence[str],
     options: Options,
     cache: ResultCache,
-    whole_only: Sequence[str] = (),
+    limits: Mapping[str, int] | None = None,
 ) -> Findings:
-    """Compare the named systems; ``whole_only`` lists the titles of those too slow for growing prefixes."""
+    """Compare the named systems.
+
+    ``limits`` holds, by title, how many documents a system that is too slow reads sentence by sentence: the shortest.
+    """
+    limits = limits or {}
     systems = [system_named(name, options, {}) for name in names]
     for system in systems:
         if isinstance(system, AnswerSystem):
             raise IncorefError(f"{system.name}: only has output for whole documents; name systems that can be run")
     titles = [system.name for system in systems]
-    if unknown := [title for title in whole_only if title not in titles]:
+    if unknown := [title for title in limits if title not in titles]:
         raise IncorefError(f"there is no system '{unknown[0]}'; there are {', '.join(titles)}")
-    longest = max(documents, key=lambda document: len(document.tokens))
-    rows, work, bars = [], [], dict[str, list[float]]()
-    results: dict[str, Any] = {}
+    by_length = sorted(documents, key=lambda document: len(document.tokens))
+    scored: list[tuple[str, Result, Result]] = []
+    work = []
+    bars: dict[str, list[float]] = {WHOLE: [], INCREMENTAL: []}
     for name, system in zip(names, systems, strict=True):
-        measurements = _cached(system, system.name in whole_only, documents, cache)
-        for protocol in (WHOLE, INCREMENTAL):
-            title = f"{system.name}, {protocol}"
-            if protocol not in measurements[0]:
-                rows.append(row(title, *[None] * 7))
-                bars.setdefault(protocol, []).append(0.0)
-                continue
-            said = [_spans(each[protocol]) for each in measurements]
-            without, kept = (score(documents, said, drop) for drop in (True, False))
-            figures = without.muc.f1, without.b3.f1, without.ceafe.f1, without.conll_f1, without.mentions.f1
-            rows.append(row(title, *figures, kept.conll_f1, kept.mentions.f1))
-            bars.setdefault(protocol, []).append(without.conll_f1)
-            results[title] = {"without singletons": without.to_json(), "with singletons": kept.to_json()}
         [peak] = cache.each(
             f"memory of {system.name}",
-            [longest],
+            by_length[-1:],
             partial(_depends, system),
             partial(peak_bytes, name, options),
             timed=True,
         )
-        work.append(_work_row(system.name, documents, measurements, peak))
-    columns = ("", "MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1", "CoNLL F1", "mention F1")
-    note = "The last two columns count entities with a single mention; the others leave them out of both sides."
+        for part in _parts(system, documents, by_length[: limits.get(system.name)], cache):
+            title = f"{system.name}, {part.title}"
+            said = [_spans(each["clusters"][part.protocol]) for each in part.measured]
+            without, kept = (score(part.documents, said, drop) for drop in (True, False))
+            scored.append((title, without, kept))
+            whole = len(part.documents) == len(documents)
+            if whole:
+                bars[part.protocol].append(without.conll_f1)
+            shown = peak if whole and (part.protocol == WHOLE or is_incremental(system)) else None
+            work.append(_work_row(title, part, shown))
+        for figures in bars.values():
+            figures += [0.0] * (len(bars[WHOLE]) - len(figures))
+    measures = ("MUC F1", "B³ F1", "CEAFφ4 F1", "CoNLL F1", "mention F1")
+    columns = ("", *measures, "CoNLL F1 with singletons", "mention F1 with singletons")
+    note = "Columns without 'with singletons' leave entities with a single mention out of both sides."
     plotted = tuple(series(protocol, range(len(systems)), figures) for protocol, figures in bars.items())
     return Findings(
         "protocols",
         "Whole documents and sentence by sentence",
-        (Table("Scores", columns, tuple(rows), note), _work_table(work)),
-        (Plot("Scores", "", "CoNLL F1", plotted, "bars", tuple(system.name for system in systems)),),
-        settings_of(documents, systems, True),
-        results,
+        (Table("Scores", columns, tuple(_score_row(*of_one) for of_one in scored), note), _work_table(work)),
+        (Plot("Scores", "", "CoNLL F1", plotted, "bars", tuple(titles)),),
+        {**settings_of(documents, systems, True), "sentence by sentence": dict(limits)},
+        {
+            title: {"without singletons": without.to_json(), "with singletons": kept.to_json()}
+            for title, without, kept in scored
+        },
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some documents, read by a system under a protocol."""
+
+    title: str
+    protocol: str
+    documents: Sequence[Document]
+    measured: Sequence[dict[str, Any]]
+
+
+def _parts(
+    system: System, documents: Sequence[Document], by_sentence: Sequence[Document], cache: ResultCache
+) -> list[_Part]:
+    """Read the documents under both protocols; only some of them ``by_sentence``, if the system has a limit."""
+    if len(by_sentence) == len(documents) or is_incremental(system):
+        measured = _cached(system, True, documents, cache)
+        return [_Part(protocol, protocol, documents, measured) for protocol in (WHOLE, INCREMENTAL)]
+    parts = [_Part(WHOLE, WHOLE, documents, _cached(system, False, documents, cache))]
+    if by_sentence:
+        sentences = sum(len(document.sentences) for document in by_sentence)
+        some = f"shortest {len(by_sentence)} of {len(documents)} documents, {sentences} sentences"
+        measured = _cached(system, True, by_sentence, cache)
+        parts += [_Part(f"{each} ({some})", each, by_sentence, measured) for each in (WHOLE, INCREMENTAL)]
+    return parts
+
+
 def _cached(
-    system: System, whole_only: bool, documents: Sequence[Document], cache: ResultCache
+    system: System, by_sentence: bool, documents: Sequence[Document], cache: ResultCache
 ) -> list[dict[str, Any]]:
-    what = f"reading with {system.name} {'whole documents' if whole_only else 'under both protocols'}"
-    return cache.each(what, documents, partial(_depends, system), partial(measured, system, whole_only), timed=True)
+    what = f"reading with {system.name} {'under both protocols' if by_sentence else 'whole documents'}"
+    return cache.each(what, documents, partial(_depends, system), partial(measured, system, by_sentence), timed=True)
 
 
 def _depends(system: System, document: Document) -> tuple[str, str]:
@@ -156,33 +229,38 @@ def _spans(clusters: Any) -> Clusters:
     return [[(first, end) for first, end in cluster] for cluster in clusters]
 
 
-def _work_row(
-    name: str, documents: Sequence[Document], measurements: Sequence[dict[str, Any]], peak: int | None
-) -> Any:
-    tokens = sum(len(document.tokens) for document in documents)
-    rates = []
-    for protocol in (WHOLE, INCREMENTAL):
-        seconds = sum(each["seconds"].get(protocol, 0.0) for each in measurements)
-        rates.append(tokens / seconds if seconds else None)
-    points = [point for each in measurements for point in each["work"]]
-    totals = [each["work"][-1] for each in measurements if each["work"]]
+def _score_row(title: str, without: Result, kept: Result) -> Row:
+    figures = without.muc.f1, without.b3.f1, without.ceafe.f1, without.conll_f1, without.mentions.f1
+    return row(title, *figures, kept.conll_f1, kept.mentions.f1)
+
+
+def _work_row(title: str, part: _Part, peak: int | None) -> Row:
+    tokens = sum(len(document.tokens) for document in part.documents)
+    seconds = sum(each["seconds"][part.protocol] for each in part.measured)
+    work = [each["work"][part.protocol] for each in part.measured]
+    points = [point for of_document in work for point in of_document]
+    totals = [of_document[-1] for of_document in work if of_document]
     cells: list[Cell] = []
     for place in (1, 2):
         fit = exponent([point[0] for point in points], [point[place] for point in points])
         cells += [sum(total[place] for total in totals) if totals else None, None if fit is None else f"{fit[0]:.2f}"]
-    return row(name, *cells, *rates, None if peak is None else peak / 2**20)
+    return row(title, *cells, tokens / seconds if seconds else None, None if peak is None else peak / 2**20)
 
 
-def _work_table(rows: Sequence[Any]) -> Table:
+def _work_table(rows: Sequence[Row]) -> Table:
     columns = (
         "",
         "spans scored",
         "grow as nᵃ, a",
         "comparisons",
         "grow as nᵃ, a",
-        "tokens/s, whole",
-        "tokens/s, by sentence",
+        "tokens/s",
         "peak memory, MiB",
     )
-    note = "Peak memory is that of a new process, libraries included, that has read the longest document."
+    note = (
+        "Spans and comparisons are those that the protocol asks for: in growing prefixes, the same ones again and "
+        "again. Tokens of text per second are measured with a program that does once what a longer prefix can't "
+        "change, and doesn't ask CorefQA's questions that can't lead to a link. Peak memory is that of a new "
+        "process, libraries included, that has read the longest document whole."
+    )
     return Table("Work", columns, tuple(rows), note, digits=0)

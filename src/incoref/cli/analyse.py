@@ -309,7 +309,7 @@ def incrementalise(
 
     Example: incoref analyse incrementalise ontogum/dev --function theirs:resolve --beside default --drop-singletons
     """
-    from incoref.analysis.incrementalise import command_resolver, python_resolver
+    from incoref.analysis.incrementalise import command_resolver, prefix_resolver, python_resolver
     from incoref.analysis.incrementalise import incrementalise as run
 
     if sum(given is not None for given in (function, command, system)) != 1:
@@ -320,7 +320,7 @@ def incrementalise(
         resolver, title = command_resolver(command), command
     else:
         [chosen] = _systems([system or ""], scheme, genre, threads)
-        resolver, title = chosen.clusters, chosen.name
+        resolver, title = prefix_resolver(chosen), chosen.name
     texts = documents_of(corpus, format, documents, limit)
     ours = _systems(beside or [], scheme, genre, threads)
     with result_cache(out, again) as cache:
@@ -343,10 +343,12 @@ def protocols(
             help="Another annotation of the same texts, whose other mentions count as singletons.",
         ),
     ] = None,
-    whole_only: Annotated[
+    incremental_limit: Annotated[
         list[str] | None,
         typer.Option(
-            "--whole-only", metavar="SYSTEM", help="A name under --system: it reads whole documents only; repeatable."
+            "--incremental-limit",
+            metavar="SYSTEM=N",
+            help="A name under --system: sentence by sentence, it reads the N shortest documents only; repeatable.",
         ),
     ] = None,
     threads: Threads = 1,
@@ -368,9 +370,17 @@ def protocols(
         from incoref.learning.data.sources import all_with_singletons
 
         texts = all_with_singletons(texts, singletons_from, format)
+    limits = dict(_limit(given) for given in incremental_limit or ())
     with result_cache(out, again) as cache:
-        findings = run(texts, system or ["default"], Options(scheme, genre, threads), cache, whole_only or ())
+        findings = run(texts, system or ["default"], Options(scheme, genre, threads), cache, limits)
     finish(findings, cache, out, name)
+
+
+def _limit(given: str) -> tuple[str, int]:
+    name, _, count = given.rpartition("=")
+    if not (name and count.isdecimal()):
+        raise IncorefError(f"--incremental-limit '{given}': write it as SYSTEM=N, with N at least 0")
+    return name, int(count)
 
 
 def _systems(names: list[str], scheme: str | None, genre: str, threads: int) -> list[System]:

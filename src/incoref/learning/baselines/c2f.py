@@ -169,7 +169,7 @@ class C2F(nn.Module):
             document = cut_segments(document, first, self.config.segments)
         yield {"links": self.loss(self(encode(document.windows), document), document)}
 
-    def predict(self, encode: Encode, document: Pieces) -> Prediction:
+    def predict(self, encode: Encode, document: Pieces, earlier: Prediction | None = None) -> Prediction:
         scores = self(encode(document.windows), document)
         return Prediction(scores.clusters, len(scores.candidates), scores.comparisons)
 

@@ -95,7 +95,7 @@ class CorefQAConfig(BaselineConfig):
     context: int = Field(256, gt=2, description="Sub-words per passage that a question is asked about.")
     questions: int = Field(12, gt=1, description="Questions per training document.")
     weight: float = Field(0.5, ge=0, le=1, description="Share of the reverse question in a pair's score.")
-    mention_weight: float = Field(0.2, ge=0, description="Weight of the mention scores in a pair's score.")
+    mention_weight: float = Field(0.2, ge=0, le=1, description="Weight of the mention scores in a pair's score.")
 
 
 BASELINES: dict[str, type[BaselineConfig]] = {

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from incoref.learning.baselines.config import ICorefConfig
-from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Prediction, Span
+from incoref.learning.baselines.pieces import Clusters, Encode, Pieces, Prediction, Span, Window
 from incoref.learning.baselines.spans import (
     BUCKETS,
     FeedForward,
@@ -30,6 +31,8 @@ from incoref.learning.baselines.spans import (
 )
 
 _INTERPOLATION_HIDDEN = 300
+Bounded = tuple[tuple[int, int], Window]
+"""A segment's half-open range of pieces, and its window."""
 NEW = 0
 """The choice to start a new entity; choice n ≥ 1 is the n-th active entity."""
 
@@ -252,31 +255,80 @@ class ICoref(nn.Module):
     def training_losses(
         self, encode: Encode, document: Pieces, rng: np.random.Generator
     ) -> Iterator[dict[str, Tensor]]:
-        """Yield the loss of each segment; segments are encoded as they are read."""
+        """Yield the loss of segments of up to ``segment`` pieces together, as they are read.
+
+        No gradients flow between segments, so one backward pass for several is only faster.
+        """
         guidance = Guidance(document.gold, learning=True, teacher_forcing=self.config.teacher_forcing)
         frozen = encode if self.config.finetune else lambda windows: encode(windows).detach()
-        for segment in self.segments(frozen, document, guidance, detach=True):
-            if segment.loss.requires_grad:
-                yield {"links": segment.loss - segment.mention_loss, "mentions": segment.mention_loss}
+        several: list[Segment] = []
+        for segment in self.segments(frozen, document, guidance, detach=True, at_once=self.config.segment):
+            if several and segment.start + segment.length - several[0].start > self.config.segment:
+                yield from self._losses(several)
+                several = []
+            several.append(segment)
+        if several:
+            yield from self._losses(several)
 
-    def predict(self, encode: Encode, document: Pieces) -> Prediction:
-        segments = list(self.segments(encode, document, Guidance()))
+    def _losses(self, segments: Sequence[Segment]) -> Iterator[dict[str, Tensor]]:
+        loss = torch.stack([segment.loss for segment in segments]).sum()
+        mention_loss = torch.stack([segment.mention_loss for segment in segments]).sum()
+        if loss.requires_grad:
+            yield {"links": loss - mention_loss, "mentions": mention_loss}
+
+    def predict(self, encode: Encode, document: Pieces, earlier: Prediction | None = None) -> Prediction:
+        """Predict the clusters; segments that an ``earlier`` prediction of a prefix has read are not read again."""
+        bounds = document.segment_bounds()
+        keys = [
+            (window, document.sentence[start:end])
+            for (start, end), window in zip(bounds, document.windows, strict=True)
+        ]
+        known: Sequence[tuple[object, Segment]] = earlier.kept if earlier else ()
+        same = takewhile(lambda pair: pair[0] == pair[1][0], zip(keys, known, strict=False))
+        segments = [segment for _, (_, segment) in same]
+        segments += self.segments(encode, document, Guidance(), after=segments)
         spans = sum(len(segment.candidates) for segment in segments)
         comparisons = sum(segment.comparisons for segment in segments)
-        return Prediction(self.clusters(segments[-1].memory), spans, comparisons)
+        kept = list(zip(keys, segments, strict=True))
+        return Prediction(self.clusters(segments[-1].memory), spans, comparisons, kept)
 
     def segments(
-        self, encode: Encode, document: Pieces, guidance: Guidance, detach: bool = False
+        self,
+        encode: Encode,
+        document: Pieces,
+        guidance: Guidance,
+        detach: bool = False,
+        after: Sequence[Segment] = (),
+        at_once: int = 0,
     ) -> Iterator[Segment]:
-        """Read the segments of a document in turn; with ``detach``, no gradients flow between segments."""
-        memory = Memory()
-        for (start, _), window in zip(document.segment_bounds(), document.windows, strict=True):
-            segment = self.read_segment(
-                encode([window]), document, start, memory.detached() if detach else memory, guidance
-            )
-            memory = segment.memory
-            yield segment
+        """Read the segments ``after`` those given in turn; with ``detach``, no gradients flow between segments.
+
+        Consecutive segments are encoded at once, if together they have up to ``at_once`` pieces.
+        """
+        memory = after[-1].memory if after else Memory()
+        unread = list(zip(document.segment_bounds(), document.windows, strict=True))[len(after) :]
+        for group in _groups(unread, at_once):
+            lengths = [end - start for (start, end), _ in group]
+            vectors = encode([window for _, window in group]).split(lengths)
+            for ((start, _), _), pieces in zip(group, vectors, strict=True):
+                segment = self.read_segment(
+                    pieces, document, start, memory.detached() if detach else memory, guidance
+                )
+                memory = segment.memory
+                yield segment
 
     def clusters(self, memory: Memory) -> Clusters:
         """Return the output clusters, largest first, with singletons only if configured."""
         return [spans for spans in memory.clusters if len(spans) > 1 or self.config.singletons]
+
+
+def _groups(segments: Sequence[Bounded], longest: int) -> Iterator[list[Bounded]]:
+    """Group consecutive segments that together have up to ``longest`` pieces; a longer one is alone."""
+    group: list[Bounded] = []
+    for (start, end), window in segments:
+        if group and end - group[0][0][0] > longest:
+            yield group
+            group = []
+        group.append(((start, end), window))
+    if group:
+        yield group

@@ -104,6 +104,19 @@ class Mentions:
     scores: Tensor  # (K,)
     vectors: Tensor  # (K, size)
 
+    def same_as(self, others: Mentions) -> int:
+        """Return how many mentions at the beginning are the same, to the last bit of their scores and vectors."""
+        count = min(len(self.spans), len(others.spans))
+        differs = torch.zeros(count, dtype=torch.bool, device=self.scores.device)
+        for one, other in (
+            (self.spans.first, others.spans.first),
+            (self.spans.last, others.spans.last),
+            (self.scores, others.scores),
+        ):
+            differs |= one[:count] != other[:count]
+        differs |= (self.vectors[:count] != others.vectors[:count]).any(dim=1)
+        return int(differs.nonzero()[0]) if differs.any() else count
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -179,13 +192,16 @@ class Longdoc(nn.Module):
         zeros = (0,) * cells
         return Memory(like.new_zeros(cells, self.span_scorer.size), zeros, zeros, tuple(range(cells)))
 
-    def forward(self, pieces: Tensor, document: Pieces) -> Reading:
-        """Read a document, taking the best-scored actions."""
+    def forward(self, pieces: Tensor, document: Pieces, earlier: Reading | None = None) -> Reading:
+        """Read a document, taking the best-scored actions; steps of an ``earlier`` reading of a prefix are reused."""
         mentions = self.mentions(pieces, document)
         memory = self.empty_memory(pieces)
-        steps: list[Step] = []
-        actions: list[Action] = []
-        for number in range(len(mentions.spans)):
+        same = 0 if earlier is None else mentions.same_as(earlier.mentions)
+        steps = [] if earlier is None else list(earlier.steps[:same])
+        actions = [] if earlier is None else list(earlier.actions[:same])
+        if steps:
+            memory = self.after(steps[-1].memory, same - 1, steps[-1].vector, actions[-1])
+        for number in range(same, len(mentions.spans)):
             step = self.step(mentions, number, memory, document.genre)
             assert step.action is not None
             memory = self.after(memory, number, mentions.vectors[number], step.action)
@@ -345,9 +361,9 @@ class Longdoc(nn.Module):
         if loss.total.requires_grad:  # else there are no spans to learn from
             yield {"links": loss.coref, "writing": self.config.memory_loss * loss.write}
 
-    def predict(self, encode: Encode, document: Pieces) -> Prediction:
-        reading = self(encode(document.windows), document)
-        return Prediction(self.clusters(reading), len(reading.mentions.candidates), reading.comparisons)
+    def predict(self, encode: Encode, document: Pieces, earlier: Prediction | None = None) -> Prediction:
+        reading = self(encode(document.windows), document, earlier.kept if earlier else None)
+        return Prediction(self.clusters(reading), len(reading.mentions.candidates), reading.comparisons, reading)
 
     def clusters(self, reading: Reading) -> Clusters:
         """Return the output clusters, with singletons only if configured."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -73,6 +74,8 @@ class Prediction:
     """Number of spans scored."""
     comparisons: int
     """Number of span pairs, or span–entity pairs, scored."""
+    kept: Any = None
+    """What the system can use again when it reads more of the document; None for nothing."""
 
 
 def encode(encoder: Encoder, windows: Sequence[Window], recompute: bool = False) -> Tensor:

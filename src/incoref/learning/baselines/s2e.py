@@ -122,7 +122,7 @@ class S2E(nn.Module):
         """Yield the loss of a document."""
         yield {"links": self.loss(self(encode(document.windows), document), document)}
 
-    def predict(self, encode: Encode, document: Pieces) -> Prediction:
+    def predict(self, encode: Encode, document: Pieces, earlier: Prediction | None = None) -> Prediction:
         scores = self(encode(document.windows), document)
         return Prediction(scores.clusters, len(scores.candidates), scores.comparisons)
 

@@ -31,7 +31,8 @@ from incoref.learning.baselines.corefqa import CorefQA
 from incoref.learning.baselines.encoders import Encoder, described, new_encoder
 from incoref.learning.baselines.icoref import ICoref
 from incoref.learning.baselines.longdoc import Longdoc
-from incoref.learning.baselines.pieces import Encode, Pieces, Prediction, Window, encode
+from incoref.learning.baselines.pieces import Encode, Pieces, Prediction, Window
+from incoref.learning.baselines.pieces import encode as encode_windows
 from incoref.learning.baselines.reading import Style, read_pieces, read_text, with_gold, word_clusters
 from incoref.learning.baselines.s2e import S2E
 from incoref.learning.nets.encoder import EncoderSizes
@@ -49,7 +50,13 @@ class System(Protocol):
         """Yield parts of the loss as named terms; call ``backward`` on each part before requesting the next."""
         ...
 
-    def predict(self, encode: Encode, document: Pieces) -> Prediction: ...
+    def predict(self, encode: Encode, document: Pieces, earlier: Prediction | None = None) -> Prediction:
+        """Predict the clusters of a document.
+
+        ``earlier`` is the prediction for another text of the same genre, a prefix of this one if it is to be of use:
+        it saves time and changes nothing, not even the counts of spans and comparisons.
+        """
+        ...
 
 
 def new_system(config: BaselineConfig, sizes: EncoderSizes, symbols: tuple[int, int]) -> nn.Module:
@@ -101,29 +108,64 @@ class Baseline(nn.Module):
         return with_gold(self.pieces_of(document), document)
 
     def training_losses(self, document: Pieces, rng: np.random.Generator) -> Iterator[dict[str, Tensor]]:
-        return self._system.training_losses(self._encode, document, rng)
+        return self.typed.training_losses(self.encode, document, rng)
+
+    def predict(self, document: Document) -> Prediction:
+        """Predict the clusters of a document, as half-open word ranges."""
+        return PrefixReader(self).predict(document)
+
+    @property
+    def typed(self) -> System:
+        return self.system  # type: ignore[return-value]  # every module satisfies the protocol
+
+    def encode(self, windows: Sequence[Window]) -> Tensor:
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self.bf16):
+            vectors = encode_windows(self.encoder, windows, self.recompute)
+        return vectors.float() if self.bf16 else vectors
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self.encoder.parameters()).device
+
+
+class PrefixReader:
+    """Predicts what ``Baseline.predict`` does for growing prefixes of documents, without repeating work.
+
+    A segment or window that is complete is encoded once, and the system reuses what it can; both compare content, so
+    that any document may come next. Every window is encoded on its own, so that its vectors don't depend on which
+    others are encoded at the same time.
+    """
+
+    def __init__(self, model: Baseline) -> None:
+        self._model = model
+        self._vectors: dict[Window, Tensor] = {}
+        self._earlier: Prediction | None = None
+        self._genre: int | None = None
 
     @torch.inference_mode()
     def predict(self, document: Document) -> Prediction:
         """Predict the clusters of a document, as half-open word ranges."""
         if not document.tokens:
             return Prediction([], 0, 0)
-        pieces = self.pieces_of(document)
-        prediction = self._system.predict(self._encode, pieces)
-        return Prediction(word_clusters(pieces, prediction.clusters), prediction.spans, prediction.comparisons)
+        pieces = self._model.pieces_of(document)
+        whole = {window: Window(window.ids, 0, len(window.ids)) for window in pieces.windows}
+        before, self._vectors = self._vectors, {}
 
-    @property
-    def _system(self) -> System:
-        return self.system  # type: ignore[return-value]  # every module satisfies the protocol
+        def encode(windows: Sequence[Window]) -> Tensor:
+            return torch.cat([of_window(window) for window in windows])
 
-    def _encode(self, windows: Sequence[Window]) -> Tensor:
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self.bf16):
-            vectors = encode(self.encoder, windows, self.recompute)
-        return vectors.float() if self.bf16 else vectors
+        def of_window(window: Window) -> Tensor:
+            if window not in whole:
+                return self._model.encode([window])
+            key = whole[window]
+            if key not in self._vectors:
+                self._vectors[key] = before[key] if key in before else self._model.encode([key])
+            return self._vectors[key][window.used_from : window.used_to]
 
-    @property
-    def _device(self) -> torch.device:
-        return next(self.encoder.parameters()).device
+        earlier = self._earlier if pieces.genre == self._genre else None
+        found = self._model.typed.predict(encode, pieces, earlier)
+        self._earlier, self._genre = found, pieces.genre
+        return Prediction(word_clusters(pieces, found.clusters), found.spans, found.comparisons)
 
 
 @dataclass(frozen=True, slots=True)
