@@ -173,7 +173,11 @@ class _Server(uvicorn.Server):
 def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+        # Accepted connections inherit it. Without it, the body of an answer, which is written after its headers, waits
+        # for the client's acknowledgement of these: 40 ms.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except (OSError, OverflowError) as error:
         raise IncorefError(f"can't listen on {host}, port {port}: {error}") from error
 
