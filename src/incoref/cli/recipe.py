@@ -1,4 +1,4 @@
-"""``incoref recipe``: runs all training runs, exports and evaluations behind a model."""
+"""``incoref recipe``: does everything that a model is made of: labelling, training runs, exports, evaluations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from incoref.cli._console import note
 from incoref.cli._extras import need_training
 from incoref.cli.train import INTERRUPTED, stop_on_signal
 
@@ -33,7 +34,7 @@ def recipe(
         bool, typer.Option("--plan", help="Show the steps and which are done, without running any.")
     ] = False,
 ) -> None:
-    """Rebuild a model: train its runs in order, export them, and evaluate the exports.
+    """Rebuild a model: label texts, train runs, export them, and evaluate the exports, in order.
 
     After an interrupt, run the same command again: it skips finished steps and resumes the current one. The scores of
     an evaluated export are written to its MODEL_CARD.md.
@@ -59,7 +60,12 @@ def recipe(
     check_paths(Configuration.load(chosen.config, chosen.settings), chosen.config)
     try:
         with display() as report, stop_on_signal() as stop:
-            cook.make(lambda step: print(step.title, flush=True), report, stop)
+            cook.make(
+                lambda step: print(step.title, flush=True),
+                report,
+                stop,
+                lambda done: note(f"{done.documents:,} documents, {done.tokens:,} words"),
+            )
     except Stopped:
         again = shlex.join(["incoref", *sys.argv[1:]])
         print(f"incoref: stopped and saved; continue with: {again}", file=sys.stderr)

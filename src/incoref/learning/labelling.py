@@ -20,7 +20,7 @@ from incoref.corpora.losses import Losses
 from incoref.errors import IncorefError
 from incoref.learning.data.decisions import ATTRIBUTE, Decisions, choices_of
 from incoref.learning.data.joining import joined, names_in, same_entities
-from incoref.learning.data.sources import sentences_of
+from incoref.learning.data.sources import random_stretch, sentences_of
 from incoref.learning.ensemble import Ensemble
 from incoref.model.transitions import Action
 from incoref.types import Document, Entity, Mention
@@ -48,6 +48,28 @@ class Labelled:
             self.mentions + other.mentions,
             self.left_out + other.left_out,
         )
+
+
+def sampled(
+    documents: Iterable[Document], words: int | None = None, stretch: int | None = None, seed: int = 1
+) -> Iterator[Document]:
+    """Yield random documents until they have about so many ``words``, or all documents in order.
+
+    Of one with more than ``stretch`` words, yield a random stretch of at most that many.
+    """
+    rng = np.random.default_rng(seed)
+    if words is not None:
+        known = list(documents)
+        documents = (known[place] for place in rng.permutation(len(known)))
+    before = 0
+    for document in documents:
+        if words is not None and before >= words:
+            return
+        if stretch is not None:
+            lengths = [len(sentence) for sentence in document.sentences]
+            document = sentences_of(document, *random_stretch(lengths, stretch, rng))
+        before += len(document.tokens)
+        yield document
 
 
 def parts_of(document: Document, longest: int | None) -> list[Document]:
@@ -142,11 +164,12 @@ def label_into(
     scheme: str | None = None,
     longest: int | None = None,
     tell: Callable[[Labelled], None] = lambda _: None,
+    texts: str = "",
 ) -> Labelled:
     """Label documents into the shards of a folder, keeping those that are there already.
 
     ``tell`` is called with the totals so far after every shard. After an interruption at any point, the same call
-    resumes.
+    resumes; a call whose ``texts``, any description of the documents, is another one fails.
     """
     known = ensemble.schemes
     if scheme is not None and scheme not in known:
@@ -154,7 +177,9 @@ def label_into(
         raise IncorefError(f"{knows} no scheme '{scheme}'; it knows {', '.join(known)}")
     shards = Shards(folder, ".jsonl")
     done, number = Labelled(), 0
-    settings = {"model": ensemble.fingerprint, "scheme": scheme or known[0], "longest": longest}
+    settings = {"model": ensemble.fingerprint, "scheme": scheme or known[0], "longest": longest} | (
+        {"texts": texts} if texts else {}
+    )
     with shards.claimed(settings):
         for number, some in enumerate(_shards(documents), start=1):
             record = shards.record(number - 1)

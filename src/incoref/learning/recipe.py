@@ -1,4 +1,4 @@
-"""Recipes: the training runs, exports and evaluations that make a model, in one file, run in order.
+"""Recipes: the runs, labelled texts, exports and evaluations that make a model, in one file, done in order.
 
 A step is done if its record in ``steps/`` was made with the same settings and the same earlier steps, so a recipe can
 be stopped at any moment and run again. Independent of model cards.
@@ -16,19 +16,48 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.evaluation.metrics import Result, Scorer
 from incoref.learning.config import Configuration, CorpusConfig
 from incoref.learning.data.sources import load
+from incoref.learning.ensemble import Ensemble
 from incoref.learning.export.export import export
+from incoref.learning.labelling import Labelled, label_into, sampled
 from incoref.learning.train.progress import Report
-from incoref.learning.train.trainer import Trainer, holds_run
+from incoref.learning.train.trainer import Stopped, Trainer, holds_run
+from incoref.model.folder import Model
 from incoref.resolver import Resolver
 from incoref.resolver import load as load_model
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Sample(_Section):
+    """Which of the texts are labelled."""
+
+    words: int | None = Field(
+        None, gt=0, description="Random documents with about N words; all documents by default."
+    )
+    stretch: int | None = Field(None, gt=0, description="Of a longer document, a random stretch of at most N words.")
+    seed: int = Field(1, ge=0, description="Seed of the random choices.")
+
+
+class LabelStep(_Section):
+    """Texts labelled by models, to train on."""
+
+    name: str = Field(description="Its name, which is that of its folder.")
+    models: tuple[str, ...] = Field(
+        min_length=1, description="Earlier exports and installed models; they decide together."
+    )
+    paths: tuple[Path, ...] = Field(min_length=1, description="The texts: files and folders.")
+    scheme: str = Field("ontonotes", description="The annotation scheme.")
+    longest: int | None = Field(
+        None, gt=0, description="Read longer texts in parts of about N words, and join their entities by name."
+    )
+    sample: Sample = Field(Sample(), description="Which of the texts are labelled; all by default.")
 
 
 class RunStep(_Section):
@@ -39,6 +68,9 @@ class RunStep(_Section):
         None, description="The earlier run or export that it starts from, or an installed model."
     )
     settings: tuple[str, ...] = Field((), description="Settings of this run, as NAME=VALUE.")
+    train: tuple[CorpusConfig, ...] = Field(
+        (), description="Further corpora; the path of texts labelled by an earlier step is that step's name."
+    )
 
 
 class ExportStep(_Section):
@@ -69,27 +101,29 @@ class EvaluateStep(_Section):
 
 
 class Step(_Section):
-    """One of the three."""
+    """One of the four."""
 
+    label: LabelStep | None = None
     run: RunStep | None = None
     export: ExportStep | None = None
     evaluate: EvaluateStep | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Step:
-        if sum(part is not None for part in (self.run, self.export, self.evaluate)) != 1:
-            raise ValueError("a step is one of run, export and evaluate")
+        if len(self.model_fields_set) != 1:
+            raise ValueError("a step is one of label, run, export and evaluate")
         return self
 
     @property
-    def part(self) -> RunStep | ExportStep | EvaluateStep:
-        chosen = self.run or self.export or self.evaluate
+    def part(self) -> LabelStep | RunStep | ExportStep | EvaluateStep:
+        chosen = self.label or self.run or self.export or self.evaluate
         assert chosen is not None
         return chosen
 
     @property
     def kind(self) -> str:
-        return "run" if self.run else "export" if self.export else "evaluate"
+        [kind] = self.model_fields_set
+        return kind
 
     @property
     def title(self) -> str:
@@ -98,8 +132,11 @@ class Step(_Section):
     @property
     def needs(self) -> tuple[str, ...]:
         """Names of earlier steps that it may build on."""
+        if self.label is not None:
+            return self.label.models
         if self.run is not None:
-            return () if self.run.start is None else (self.run.start,)
+            start = () if self.run.start is None else (self.run.start,)
+            return (*start, *(str(corpus.path) for corpus in self.run.train))
         of = (self.part.name,) if self.export is None else self.export.of
         return tuple(_run_and_epoch(name)[0] for name in of)
 
@@ -119,7 +156,8 @@ class Recipe(_Section):
     def _names_are_known(self) -> Recipe:
         made: set[str] = set()
         for step in self.steps:
-            unknown = [name for name in step.needs if name not in made and step.run is None]
+            outside = step.run is not None or step.label is not None  # what they need may come from elsewhere
+            unknown = [name for name in step.needs if name not in made and not outside]
             if unknown:
                 raise ValueError(f"{step.title}: '{unknown[0]}' is not made by an earlier step")
             if step.evaluate is None:
@@ -154,7 +192,7 @@ class Cook:
     def __init__(self, recipe: Recipe, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder
         self._runs = {step.run.name for step in recipe.steps if step.run}
-        self._made = self._runs | {step.export.name for step in recipe.steps if step.export}
+        self._made = {step.part.name for step in recipe.steps if step.evaluate is None}
 
     def states(self) -> Iterator[StepState]:
         """Yield all steps in order and whether each is done; a changed step invalidates those that build on it."""
@@ -162,7 +200,7 @@ class Cook:
         for step in self.recipe.steps:
             earlier = [digests[name] for name in step.needs if name in digests]
             said = [step.model_dump(mode="json"), earlier]
-            if step.evaluate is None:
+            if step.run is not None or step.export is not None:
                 said.append(self._configuration(step.run).model_dump(mode="json"))
             digest = hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
             if step.evaluate is None:
@@ -174,15 +212,22 @@ class Cook:
         begin: Callable[[Step], None] = lambda _: None,
         report: Callable[[Report], None] = lambda _: None,
         stop: Callable[[], bool] = lambda: False,
+        tell: Callable[[Labelled], None] = lambda _: None,
     ) -> None:
-        """Run the steps that aren't done. ``stop`` is polled during training; once true, ``Stopped`` is raised."""
+        """Do the steps that aren't done.
+
+        ``stop`` is polled in training and labelling; once it is true, ``Stopped`` is raised.
+        ``tell`` is called while texts are labelled, with the totals so far.
+        """
         for state in self.states():
             if state.done:
                 continue
             step = state.step
             begin(step)
             made: dict[str, Any] = {}
-            if step.run is not None:
+            if step.label is not None:
+                self._label(step.label, tell, stop)
+            elif step.run is not None:
                 self._train(step.run, report, stop)
             elif step.export is not None:
                 self._export(step.export)
@@ -205,10 +250,14 @@ class Cook:
         settings = [*self.recipe.settings, *(run.settings if run else ())]
         if run is not None and run.start is not None:
             settings.append(f"start={json.dumps(str(self._place(run.start)))}")
-        return Configuration.load(self.recipe.config, settings)
+        configuration = Configuration.load(self.recipe.config, settings)
+        further = tuple(
+            corpus.model_copy(update={"path": self._place(str(corpus.path))}) for corpus in (run.train if run else ())
+        )
+        return configuration.model_copy(update={"train": (*configuration.train, *further)})
 
     def _place(self, name: str) -> Path:
-        """Return the path of the weights of a run, epoch or export; an installed model's name stays a name."""
+        """Return the path of what an earlier step made, or an epoch of a run; any other name stays as it is."""
         run, epoch = _run_and_epoch(name)
         if epoch and run in self._runs:
             return self.folder / run / "epochs" / f"{epoch}.safetensors"
@@ -225,6 +274,20 @@ class Cook:
         except FileNotFoundError:
             return {}
         return record
+
+    def _label(self, step: LabelStep, tell: Callable[[Labelled], None], stop: Callable[[], bool]) -> None:
+        documents = sampled(
+            (document for path in step.paths for document in corpora.read(path)), **step.sample.model_dump()
+        )
+
+        def told(done: Labelled) -> None:
+            tell(done)
+            if stop():
+                raise Stopped
+
+        ensemble = Ensemble([Model.load(self._place(name)) for name in step.models])
+        texts = step.model_dump_json(include={"paths", "sample"})
+        label_into(self.folder / step.name, ensemble, documents, step.scheme, step.longest, told, texts)
 
     def _train(self, run: RunStep, report: Callable[[Report], None], stop: Callable[[], bool]) -> None:
         configuration, folder = self._configuration(run), self.folder / run.name

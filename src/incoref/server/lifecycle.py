@@ -174,8 +174,8 @@ def _bound(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
-        # Accepted connections inherit it. Without it, the body of an answer, which is written after its headers, waits
-        # for the client's acknowledgement of these: 40 ms.
+        # Accepted connections inherit it. Without it, an answer's body, written after its headers, waits 40 ms until
+        # the client acknowledges these.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listener
     except (OSError, OverflowError) as error:

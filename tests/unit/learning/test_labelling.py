@@ -15,7 +15,7 @@ from incoref.errors import IncorefError
 from incoref.learning.config import CorpusConfig
 from incoref.learning.data import sources
 from incoref.learning.ensemble import Ensemble
-from incoref.learning.labelling import Labelled, label, label_into, parts_of
+from incoref.learning.labelling import Labelled, label, label_into, parts_of, sampled
 from incoref.resolver import Resolver
 from incoref.types import Document
 from tiny_models import WORDS, document, random_utterances
@@ -67,6 +67,20 @@ def test_parts_are_whole_sentences_of_similar_length() -> None:
     ]
     longest_sentence = max(map(len, whole.sentences))
     assert all(60 / 2 - longest_sentence < len(part.tokens) <= 60 + longest_sentence for part in parts)
+
+
+def test_a_sample_is_as_large_as_asked_for_and_the_same_each_time() -> None:
+    given = texts(12, sentences=20)
+    assert list(sampled(given)) == given
+    total = sum(len(text.tokens) for text in given)
+    some = list(sampled(given, words=total // 3))
+    assert some == list(sampled(given, words=total // 3)) != list(sampled(given, words=total // 3, seed=2))
+    assert total // 3 <= sum(len(text.tokens) for text in some) < total // 3 + max(len(t.tokens) for t in given)
+    assert all(text in given for text in some) and some != given[: len(some)]
+    for text, whole in zip(sampled(given, stretch=30), given, strict=True):
+        words, all_words = ([token.text for token in t.tokens] for t in (text, whole))
+        assert 30 - 7 <= len(words) <= 30
+        assert any(all_words[place : place + len(words)] == words for place in range(len(all_words)))
 
 
 def test_parts_are_read_for_themselves_and_joined_by_name(tiny: TinyModels) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from incoref import corpora
 from incoref.errors import IncorefError
 from incoref.learning.recipe import Cook, Recipe, Step
 from incoref.learning.train.progress import Report, StepReport
@@ -69,6 +70,44 @@ def test_steps_are_done_once_and_again_when_something_before_them_changes(folder
     assert evaluation is not None
     scores = Cook(Recipe.load(Path("recipe.toml")), Path("out")).scores(evaluation)
     assert 0 <= scores["dev"]["conll_f1"] <= 100 and 0 <= scores["dev"]["mentions"]["f1"] <= 100
+
+
+def test_a_run_learns_from_texts_that_an_earlier_export_has_labelled(folder: Path) -> None:
+    Path("texts.jsonl").write_text(
+        "".join(
+            json.dumps({"doc_key": f"text{number}", "sentences": [["Anna", "saw", "her", "."]] * 4}) + "\n"
+            for number in range(3)
+        ),
+        encoding="utf-8",
+    )
+    recipe = RECIPE.replace(
+        "[steps.evaluate]",
+        """[steps.label]
+name = "labels"
+models = ["model"]
+paths = ["texts.jsonl"]
+sample = { words = 20, stretch = 9 }
+
+[[steps]]
+[steps.run]
+name = "student"
+start = "first"
+train = [{ path = "labels" }]
+
+[[steps]]
+[steps.evaluate]""",
+    )
+    steps = [*TITLES[:3], "label labels", "run student", TITLES[3]]
+    assert made(recipe) == steps
+    assert made(recipe) == []
+    labelled = list(corpora.read(Path("out/labels")))
+    assert [len(text.sentences) for text in labelled] == [2, 2, 2]
+    trained_on = {json.loads(line).get("document") for line in Path("out/student/log.jsonl").read_text().splitlines()}
+    assert {text.id for text in labelled} <= trained_on
+    with pytest.raises(IncorefError, match="an earlier run began here with other texts"):
+        made(recipe.replace("stretch = 9", "stretch = 5"))
+    with pytest.raises(IncorefError, match=r"sample\.stretches: Extra inputs are not permitted"):
+        made(recipe.replace("stretch =", "stretches ="))
 
 
 def test_an_export_takes_the_weights_after_single_epochs(folder: Path) -> None:
