@@ -105,6 +105,16 @@ def test_a_changed_value_is_refused_or_harmless(resolver: Resolver, saved: bytes
     usable(resolver, forged(tensors, fields))
 
 
+@pytest.mark.parametrize("name", ["opened", "named", "genders"])
+def test_a_number_beyond_its_table_is_refused(resolver: Resolver, saved: bytes, name: str) -> None:
+    place = [field.name for field in resolver.model.start().reading.memory.states.fields].index(name)
+    for value in (-1, 4, 2**40):
+        tensors, fields = content(saved)
+        fields["states"][0][place] = value
+        with pytest.raises(IncorefError, match=f"{name} must be from 0 to"):
+            resolver.restore(forged(tensors, fields))
+
+
 @pytest.mark.parametrize("name", ["means", "types", "window", "state"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
 @pytest.mark.parametrize("shape", [(0,), (3,), (2, 2), (6, 16), (100, 100)])

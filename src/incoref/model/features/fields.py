@@ -32,9 +32,16 @@ class Field(Generic[Value]):
 class Number(Field[int]):
     """An integer per entity, kept as a NumPy column over all entities."""
 
+    def __init__(self, name: str, default: int, merge: Merge[int], values: int | None = None) -> None:
+        """With ``values``, it is less than that and not negative, so that it can be looked up in a table."""
+        super().__init__(name, default, merge)
+        self.values = values
+
     def from_json(self, data: Any) -> int:
         if type(data) is not int or abs(data) > 2**53:
             raise ValueError(f"{self.name} must be an integer, not {data!r}")
+        if self.values is not None and not 0 <= data < self.values:
+            raise ValueError(f"{self.name} must be from 0 to {self.values - 1}, not {data}")
         return data
 
 

@@ -11,7 +11,7 @@ from incoref.model.features.base import ChangingEntity, PairFeature, States, Wor
 from incoref.model.features.fields import Number, union
 from incoref.model.features.mention import MentionFacts
 
-GENDERS = Number("genders", 0, union)
+GENDERS = Number("genders", 0, union, values=4)
 """The genders of the words used for the entity, MALE and FEMALE as bits."""
 
 

@@ -15,7 +15,7 @@ from incoref.model.features.speaker import I_OF
 
 NAMES = WordSet("names")
 """The words of the entity's proper names."""
-IS_NAMED = Number("named", 0, union)
+IS_NAMED = Number("named", 0, union, values=2)
 """Whether it has a proper name."""
 
 

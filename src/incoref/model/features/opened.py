@@ -10,7 +10,7 @@ from incoref.model.features.fields import Number
 from incoref.model.features.mention import MentionFacts
 from incoref.model.features.sentences import SENTENCE
 
-OPENED = Number("opened", 0, from_latest)
+OPENED = Number("opened", 0, from_latest, values=2)
 
 
 class Opened(PairFeature):
