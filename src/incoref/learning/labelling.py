@@ -51,13 +51,19 @@ class Labelled:
 
 
 def sampled(
-    documents: Iterable[Document], words: int | None = None, stretch: int | None = None, seed: int = 1
+    documents: Iterable[Document],
+    words: int | None = None,
+    stretch: int | None = None,
+    seed: int = 1,
+    without: Sequence[str] = (),
 ) -> Iterator[Document]:
     """Yield random documents until they have about so many ``words``, or all documents in order.
 
-    Of one with more than ``stretch`` words, yield a random stretch of at most that many.
+    Of one with more than ``stretch`` words, yield a random stretch of at most that many. Documents whose ids are in
+    ``without`` are left out.
     """
     rng = np.random.default_rng(seed)
+    documents = (document for document in documents if document.id not in without)
     if words is not None:
         known = list(documents)
         documents = (known[place] for place in rng.permutation(len(known)))

@@ -43,6 +43,7 @@ class Sample(_Section):
     )
     stretch: int | None = Field(None, gt=0, description="Of a longer document, a random stretch of at most N words.")
     seed: int = Field(1, ge=0, description="Seed of the random choices.")
+    without: tuple[str, ...] = Field((), description="Ids of documents to leave out.")
 
 
 class LabelStep(_Section):

@@ -13,7 +13,7 @@ from incoref.errors import IncorefError
 
 DEFAULT_MODEL = Path(__file__).parents[1] / "models" / "en"
 _GROUP = "incoref.models"
-_SHIPPED = ("en", "en-small", "en-small-4")
+_SHIPPED = ("en", "en-small", "en-small-5")
 _PACKAGES = {"en-base": "incoref-en-base"}
 """Our models that are distributed as separate packages."""
 

@@ -77,6 +77,7 @@ def test_a_sample_is_as_large_as_asked_for_and_the_same_each_time() -> None:
     assert some == list(sampled(given, words=total // 3)) != list(sampled(given, words=total // 3, seed=2))
     assert total // 3 <= sum(len(text.tokens) for text in some) < total // 3 + max(len(t.tokens) for t in given)
     assert all(text in given for text in some) and some != given[: len(some)]
+    assert list(sampled(given, without=[given[3].id])) == given[:3] + given[4:]
     for text, whole in zip(sampled(given, stretch=30), given, strict=True):
         words, all_words = ([token.text for token in t.tokens] for t in (text, whole))
         assert 30 - 7 <= len(words) <= 30
