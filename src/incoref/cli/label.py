@@ -60,21 +60,15 @@ def label(
     for path in corpus:
         check_file(path)
     documents = (document for path in corpus for document in corpora.read(path, format))
-    ensemble = Ensemble([Model.load(folder, threads) for folder in model or [None]])  # type: ignore[list-item]
+    models = [Model.load(folder, threads) for folder in model] if model else [Model.load(threads=threads)]
+    ensemble = Ensemble(models)
     started = time.monotonic()
 
     def tell(done: Labelled) -> None:
         note(f"{done.documents:,} documents, {done.tokens:,} words, {time.monotonic() - started:,.0f} s")
 
     try:
-        done = label_into(
-            output,
-            ensemble,
-            documents,
-            scheme,
-            longest,
-            tell,
-        )
+        done = label_into(output, ensemble, documents, scheme, longest, tell)
     except KeyboardInterrupt:
         note("interrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None

@@ -57,7 +57,7 @@ def sampled(
     seed: int = 1,
     without: Sequence[str] = (),
 ) -> Iterator[Document]:
-    """Yield random documents until they have about so many ``words``, or all documents in order.
+    """Yield random documents with about ``words`` words in all; by default, all documents in order.
 
     Of one with more than ``stretch`` words, yield a random stretch of at most that many. Documents whose ids are in
     ``without`` are left out.
