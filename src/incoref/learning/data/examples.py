@@ -19,8 +19,10 @@ from incoref.learning.data.derivation import Derivation, derive
 from incoref.learning.data.gold import chunk_actions, dropped, gold_mentions
 from incoref.learning.data.pairs import Pairs, pairs_of
 from incoref.model import transitions
-from incoref.model.features import NO_QUOTATIONS, MentionFacts, classes_of_pairs, facts_of, quotations
-from incoref.model.step import turns
+from incoref.model.clusterer import EntityMemory
+from incoref.model.features import MentionFacts, classes_of_pairs
+from incoref.model.step import ReadingState
+from incoref.model.step import mention_facts as facts_in_block
 from incoref.model.subwords import NO_WORD, WRITING, SubwordTokenizer, Utterance, blocks_of, joined, utterances_of
 from incoref.model.windows import WindowSizes, plan
 from incoref.types import Document
@@ -240,15 +242,5 @@ def clustering(
 def mention_facts(reading: Reading, spans: Sequence[transitions.Span]) -> list[MentionFacts]:
     """Return the facts of mentions, in the order given."""
     utterances = [utterance for block in reading.utterances for utterance in block]
-    words = [word for utterance in utterances for word in utterance.words]
-    sentence_of = np.repeat(np.arange(len(utterances)), [len(utterance.words) for utterance in utterances])
-    turn_of = turns(utterance.speaker for utterance in utterances)
-    by_sentence, _ = quotations(((u.words, u.speaker) for u in utterances), NO_QUOTATIONS, None)
-    quoted = [place for sentence in by_sentence for place in sentence]
-    facts = []
-    for first, last in spans:
-        sentence = int(sentence_of[first])
-        speaker = utterances[sentence].speaker
-        turn = turn_of[sentence]
-        facts.append(facts_of(words[first : last + 1], first, sentence, turn, speaker, quoted[first]))
-    return facts
+    beginning = ReadingState(EntityMemory(0, 0, 0))
+    return facts_in_block(utterances, beginning, spans)[0]
